@@ -1,0 +1,34 @@
+// Draws the batch of the synthetic task.
+// x[b,i] = normal(sub, b I + i);  y[b,o] = sum_i x[b,i] true_weights[i,o] + true_bias[o] + 0.1 normal(sub, b O + o)
+// with (key, sub) = split(key); x and noise share `sub`. One invocation = one row. Writes x and y, zero past BATCH.
+
+fn sample(tile: u32, lane: u32) {
+    let b = tile * LANES + lane;
+    if (b >= ROWS) {
+        return;
+    }
+    let sub = fold_in(state[model].yz, 1u);
+    let first = LAYERS[0];
+    let last = LAYERS[LAYER_COUNT - 1u];
+    let x = model * ACTIVATIONS_SIZE + first.input + b * first.input_vectors;
+    for (var v = 0u; v < first.input_vectors; v++) {
+        activations[x + v] = batch_normals(sub, b, v, first.inputs);
+    }
+    let y = model * ACTIVATIONS_SIZE + TARGET + b * last.output_vectors;
+    let truth = model * DATA_SIZE;
+    for (var v = 0u; v < last.output_vectors; v++) {
+        var sum = vec4<f32>();
+        for (var i = 0u; i < first.inputs; i++) {
+            sum += activations[x + i / 4u][i % 4u] * data[truth + TRUE_WEIGHTS + i * last.output_vectors + v];
+        }
+        let noise = batch_normals(sub, b, v, last.outputs);
+        sum = sum + data[truth + TRUE_BIAS + v] + 0.1 * noise;
+        activations[y + v] = select(vec4<f32>(), keep_columns(sum, v, last.outputs), b < BATCH);
+    }
+}
+
+// Vector `vector` of row b of a matrix of normals `width` wide; zero where the batch has no element.
+fn batch_normals(key: vec2<u32>, b: u32, vector: u32, width: u32) -> vec4<f32> {
+    let index = vec4<u32>(b * width + 4u * vector) + vec4<u32>(0u, 1u, 2u, 3u);
+    return select(vec4<f32>(), keep_columns(random_normal(key, index), vector, width), b < BATCH);
+}

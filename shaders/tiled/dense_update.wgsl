@@ -1,0 +1,29 @@
+// g[i,o] = sum_b x[b,i] delta[b,o], gb[o] = sum_b delta[b,o]; kernel and bias are updated from them.
+// A tile is 4 SIDE inputs x 4 SIDE outputs. Reads activations, updates params and optimizer.
+
+fn dense_update(layer: u32, tile: u32, lane: u32) {
+    let l = LAYERS[layer];
+    let x = Matrix(model * ACTIVATIONS_SIZE + l.input, ROWS, l.input_vectors);
+    let delta = Matrix(model * ACTIVATIONS_SIZE + l.delta, ROWS, l.output_vectors);
+    let row_vector = SIDE * (tile % l.update_row_tiles);
+    let column = SIDE * (tile / l.update_row_tiles) + lane % SIDE;
+    var g = mat4x4<f32>();
+    var bias = vec4<f32>();
+    for (var b = 0u; b < ROWS; b += SIDE) {
+        left[lane] = load_activation(x, b + lane / SIDE, row_vector + lane % SIDE);
+        right[lane] = load_activation(delta, b + lane / SIDE, column);
+        bias += multiply_staged(&g, lane);
+    }
+    let i = 4u * (row_vector + lane / SIDE);
+    if (column < l.output_vectors) {
+        let hyper = load_hyper();
+        for (var r = 0u; r < 4u; r++) {
+            if (i + r < l.inputs) {
+                update_parameters(l.kernel + (i + r) * l.output_vectors + column, g[r], hyper);
+            }
+        }
+        if (i == 0u) {
+            update_parameters(l.bias + column, bias, hyper);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! `fori plan`.
+
+#![expect(clippy::print_stdout, reason = "results go to stdout")]
+
+use clap::Args;
+
+use super::train::{self, DeviceArgs, ModelArgs};
+use crate::config::ExecutorChoice;
+use crate::error::Result;
+use crate::gpu;
+use crate::plan::{Plan, TrainStep};
+use crate::shader::{Shader, Walk};
+use crate::trainer::plan_of;
+
+/// Arguments of `fori plan`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  fori plan --hidden 32,32\n  fori plan --executor persistent --wgsl > step.wgsl")]
+pub(super) struct PlanArgs {
+    #[command(flatten)]
+    model: ModelArgs,
+    #[command(flatten)]
+    device: DeviceArgs,
+    /// Print the whole WGSL module instead.
+    #[arg(long, help_heading = "Output")]
+    wgsl: bool,
+}
+
+/// Prints the plan for the adapter that training would take; the portable one where there is none.
+pub(super) fn run(args: &PlanArgs) -> Result<()> {
+    let config = train::config(&args.model, &args.device, 1);
+    let members = config.members()?;
+    let (_, mut plan) = plan_of(&config, members.len())?;
+    gpu::prepare_software_adapters(true);
+    if let Some(found) = gpu::choose(&config.adapter)? {
+        plan = Plan::new(TrainStep { products: found.products(), ..plan.step })?;
+    }
+    let walk = if config.executor == ExecutorChoice::Persistent { Walk::Persistent } else { Walk::Recorded };
+    let shader = Shader::of(&plan, walk);
+    shader.validate()?;
+    if args.wgsl {
+        print!("{}", shader.text);
+    } else {
+        print!("{plan}");
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! What a run says at its end: a table for people, one object for machines.
+
+#![expect(clippy::print_stdout, reason = "results go to stdout")]
+
+use serde::Serialize;
+
+use crate::config::TrainConfig;
+use crate::error::{Error, Result};
+use crate::gpu::AdapterSummary;
+use crate::trainer::Trained;
+
+/// The object of `--json`.
+#[derive(Debug, Serialize)]
+struct Summary<'a> {
+    steps: u64,
+    verified_steps: u64,
+    final_loss: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    train_loss: Option<f64>,
+    seconds: f64,
+    us_per_step: Option<f64>,
+    us_per_model_step: Option<f64>,
+    first_step_seconds: f64,
+    executor: &'static str,
+    iters_per_submit: usize,
+    submissions: usize,
+    dispatches_per_step: f64,
+    recording_us_per_dispatch: f64,
+    repeated_chunks: usize,
+    parameters: usize,
+    adapter: Option<&'a AdapterSummary>,
+    seed: u64,
+    interrupted: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    models: Vec<ModelSummary>,
+    version: &'static str,
+}
+
+/// One model of an ensemble.
+#[derive(Debug, Serialize)]
+struct ModelSummary {
+    model: usize,
+    seed: u64,
+    learning_rate: f64,
+    final_loss: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    train_loss: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diverged_at: Option<u64>,
+}
+
+fn models(trained: &Trained) -> Vec<ModelSummary> {
+    let outcome = &trained.outcome;
+    let summary = |(model, member): (usize, &crate::config::Member)| ModelSummary {
+        model,
+        seed: member.seed,
+        learning_rate: member.hyper.learning_rate,
+        final_loss: finite(outcome.final_losses[model]),
+        train_loss: trained.train_losses.as_ref().map(|l| l[model]),
+        diverged_at: outcome.diverged[model],
+    };
+    trained.members.iter().enumerate().map(summary).collect()
+}
+
+fn finite(loss: f32) -> Option<f32> {
+    loss.is_finite().then_some(loss)
+}
+
+/// Prints the JSON object.
+pub(super) fn print_json(config: &TrainConfig, trained: &Trained) -> Result<()> {
+    let outcome = &trained.outcome;
+    let models = models(trained);
+    let best = models.iter().filter_map(|m| m.final_loss).reduce(f32::min);
+    let train_loss = trained.train_losses.as_ref().and_then(|l| l.iter().copied().reduce(f64::min));
+    #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
+    let (count, steps) = (models.len() as f64, outcome.verified_steps.max(1) as f64);
+    #[expect(clippy::cast_precision_loss, reason = "a count far below 2^53")]
+    let dispatches_per_step = outcome.dispatches as f64 / steps;
+    let summary = Summary {
+        steps: outcome.steps,
+        verified_steps: outcome.verified_steps,
+        final_loss: best,
+        train_loss,
+        seconds: outcome.seconds,
+        us_per_step: outcome.us_per_step,
+        us_per_model_step: outcome.us_per_step.map(|us| us / count),
+        first_step_seconds: outcome.first_step_seconds,
+        executor: trained.executor,
+        iters_per_submit: outcome.iters_per_submit,
+        submissions: outcome.submissions,
+        dispatches_per_step,
+        recording_us_per_dispatch: outcome.recording_us_per_dispatch,
+        repeated_chunks: outcome.repeated_chunks,
+        parameters: trained.plan.step.model.parameter_count(),
+        adapter: trained.adapter.as_ref(),
+        seed: config.seed,
+        interrupted: outcome.interrupted,
+        models: if models.len() > 1 { models } else { Vec::new() },
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    let text = serde_json::to_string(&summary).map_err(|e| Error::io("stdout", e.into()))?;
+    println!("{text}");
+    Ok(())
+}
+
+/// Prints the summary for people.
+pub(super) fn print(trained: &Trained) {
+    let outcome = &trained.outcome;
+    let pace = outcome.us_per_step.map_or(String::new(), |us| format!(", {us:.1} µs per step"));
+    println!(
+        "{} steps in {:.2} s{pace} (first step after {:.2} s)",
+        outcome.steps, outcome.seconds, outcome.first_step_seconds
+    );
+    println!(
+        "executor {}, {} steps per submission, {} submissions, {} steps verified",
+        trained.executor, outcome.iters_per_submit, outcome.submissions, outcome.verified_steps
+    );
+    let models = models(trained);
+    if let [only] = models.as_slice() {
+        println!("final loss {:.6}", outcome.final_losses[0]);
+        if let Some(loss) = only.train_loss {
+            println!("loss over the whole table {loss:.6}");
+        }
+        return;
+    }
+    print_models(models);
+}
+
+/// Prints the table of an ensemble, best first.
+fn print_models(mut models: Vec<ModelSummary>) {
+    let key = |m: &ModelSummary| m.train_loss.unwrap_or_else(|| m.final_loss.map_or(f64::INFINITY, f64::from));
+    models.sort_by(|a, b| key(a).total_cmp(&key(b)));
+    let table_loss = models.iter().any(|m| m.train_loss.is_some());
+    let heading = if table_loss { "  table loss" } else { "" };
+    println!("\n{:>6} {:>6} {:>14} {:>12}{heading}", "model", "seed", "learning_rate", "final loss");
+    for m in &models {
+        let loss = m.final_loss.map_or("diverged".into(), |l| format!("{l:.6}"));
+        let table = m.train_loss.map_or(String::new(), |l| format!("  {l:>10.6}"));
+        println!("{:>6} {:>6} {:>14} {loss:>12}{table}", m.model, m.seed, m.learning_rate);
+    }
+}

@@ -1,0 +1,160 @@
+//! What a run is, as plain values with their defaults written once. The command line and the library fill the same structs.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::gpu::AdapterChoice;
+use crate::spec::{Activation, Hyperparameters, Loss, Optimizer};
+
+/// Where the data comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Task {
+    /// The synthetic linear regression of the reference run: `y = x w + b + 0.1 noise`, drawn anew each step.
+    Linreg {
+        /// Width of `x`. Default 2.
+        inputs: usize,
+        /// Width of `y`. Default 1.
+        outputs: usize,
+    },
+    /// A numeric CSV file with a header.
+    Csv {
+        /// The file.
+        path: PathBuf,
+        /// Columns to predict.
+        targets: Vec<String>,
+        /// Center and scale each column. Default true.
+        standardize: bool,
+    },
+}
+
+impl Default for Task {
+    fn default() -> Self {
+        Self::Linreg { inputs: 2, outputs: 1 }
+    }
+}
+
+/// Who walks the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ExecutorChoice {
+    /// The fastest on this adapter, found by a short calibration; `cpu` where there is no adapter.
+    #[default]
+    Auto,
+    /// One dispatch per op, many steps per submission.
+    Recorded,
+    /// The whole loop in one dispatch.
+    Persistent,
+    /// Plain Rust.
+    Cpu,
+}
+
+crate::spec::named_enum!(
+    ExecutorChoice, "executor", Auto => "auto", Recorded => "recorded", Persistent => "persistent", Cpu => "cpu"
+);
+
+/// Everything that a training run depends on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrainConfig {
+    /// Where the data comes from.
+    pub task: Task,
+    /// Widths of the hidden layers. Default `[64, 64]`; may be empty.
+    pub hidden: Vec<usize>,
+    /// Activation of the hidden layers. Default gelu.
+    pub activation: Activation,
+    /// The loss. Default mse.
+    pub loss: Loss,
+    /// The optimizer. Default adam.
+    pub optimizer: Optimizer,
+    /// Its numbers.
+    pub hyper: Hyperparameters,
+    /// Rows of a batch. Default 64.
+    pub batch_size: usize,
+    /// Steps to train. Default 20,000.
+    pub steps: u64,
+    /// Seed of the first model. Default 0.
+    pub seed: u64,
+    /// Models per combination of the sweep, with seeds `seed, seed + 1, ...`. Default 1.
+    pub ensemble: usize,
+    /// Hyperparameters by name with the values to try; the models are the product of them.
+    pub sweep: Vec<(String, Vec<f64>)>,
+    /// Who walks the plan.
+    pub executor: ExecutorChoice,
+    /// Steps per submission; `None` finds it from the budget.
+    pub iters_per_submit: Option<usize>,
+    /// The time that one submission should take. Default 100 ms.
+    pub submit_budget: Duration,
+    /// Which adapter.
+    pub adapter: AdapterChoice,
+    /// Compile the kernels with wgpu's run-time checks. Default false.
+    pub checked: bool,
+    /// Use what `fori tune` found. Default true.
+    pub tune_cache: bool,
+}
+
+impl Default for TrainConfig {
+    fn default() -> Self {
+        Self {
+            task: Task::default(),
+            hidden: vec![64, 64],
+            activation: Activation::default(),
+            loss: Loss::default(),
+            optimizer: Optimizer::default(),
+            hyper: Hyperparameters::default(),
+            batch_size: 64,
+            steps: 20_000,
+            seed: 0,
+            ensemble: 1,
+            sweep: Vec::new(),
+            executor: ExecutorChoice::default(),
+            iters_per_submit: None,
+            submit_budget: Duration::from_millis(100),
+            adapter: AdapterChoice::default(),
+            checked: false,
+            tune_cache: true,
+        }
+    }
+}
+
+/// One model of a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Member {
+    /// Its seed: initial parameters and data.
+    pub seed: u64,
+    /// Its hyperparameters.
+    pub hyper: Hyperparameters,
+}
+
+impl TrainConfig {
+    /// The models: for each combination of the sweep, in the order given with the last name fastest, the seeds of the
+    /// ensemble.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for an unknown hyperparameter, a value out of its range, or no model at all.
+    pub fn members(&self) -> Result<Vec<Member>> {
+        if self.ensemble == 0 {
+            return Err(Error::Usage("--ensemble 0 trains nothing: expected 1 or more".into()));
+        }
+        let mut hypers = vec![self.hyper];
+        for (name, values) in &self.sweep {
+            let mut product = Vec::with_capacity(hypers.len() * values.len());
+            for hyper in &hypers {
+                for &value in values {
+                    let mut hyper = *hyper;
+                    hyper.set(name, value)?;
+                    product.push(hyper);
+                }
+            }
+            hypers = product;
+        }
+        let seeds = || (0..self.ensemble as u64).map(|i| self.seed.wrapping_add(i));
+        let members: Vec<_> =
+            hypers.iter().flat_map(|&hyper| seeds().map(move |seed| Member { seed, hyper })).collect();
+        for member in &members {
+            member.hyper.validate()?;
+        }
+        if members.is_empty() {
+            return Err(Error::Usage("--sweep without values trains nothing: expected --sweep NAME=V1,V2,...".into()));
+        }
+        Ok(members)
+    }
+}

@@ -1,0 +1,101 @@
+//! The `cpu` executor: the plan walked by plain Rust. In f64 it is the oracle of the kernels; in f32 it trains where a
+//! machine has no adapter.
+
+mod oracle;
+mod predict;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use num_traits::Float;
+
+use crate::arenas::Arenas;
+use crate::error::Result;
+use crate::executor::{Chunk, Executor, Report};
+use crate::plan::Plan;
+use crate::spec::Hyperparameters;
+use oracle::Oracle;
+
+pub use predict::loss_over;
+
+/// A plan, its arenas, and the hyperparameters of each model.
+#[derive(Debug, Clone)]
+pub struct Cpu<T> {
+    plan: Plan,
+    hyper: Vec<Hyperparameters>,
+    arenas: Arenas<T>,
+    saved: Option<Arenas<T>>,
+    reports: VecDeque<Report>,
+}
+
+impl<T: Float> Cpu<T> {
+    /// Starts from `arenas`; `hyper` has one entry per model.
+    pub fn new(plan: Plan, hyper: Vec<Hyperparameters>, arenas: Arenas<T>) -> Self {
+        Self { plan, hyper, arenas, saved: None, reports: VecDeque::new() }
+    }
+
+    /// The arenas as they are.
+    pub fn arenas(&self) -> &Arenas<T> {
+        &self.arenas
+    }
+
+    /// Runs one step of all models and returns the loss of each before its update.
+    pub fn step(&mut self) -> Vec<T> {
+        (0..self.plan.step.models).map(|model| self.step_of(model)).collect()
+    }
+
+    fn step_of(&mut self, model: usize) -> T {
+        let hyper = &self.hyper[model];
+        let step = u64::from(self.arenas.state[model][0]);
+        let (constants, row) = (hyper.constants(), hyper.at_step(step));
+        let mut oracle = Oracle { plan: &self.plan, arenas: &mut self.arenas, model, constants, row };
+        let losses = self.plan.ops.iter().filter_map(|op| oracle.run(op.kind));
+        losses.fold(T::nan(), |_, loss| loss)
+    }
+}
+
+/// Steps of one chunk: enough that the host's share is nothing.
+const CAPACITY: usize = 1 << 14;
+
+impl Executor for Cpu<f32> {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn capacity(&self) -> usize {
+        CAPACITY
+    }
+
+    fn enqueue(&mut self, chunk: Chunk) -> Result<()> {
+        let losses = (0..chunk.steps).flat_map(|_| self.step()).collect();
+        let submissions = chunk.steps.div_ceil(chunk.iters_per_submit);
+        let state = self.arenas.state.clone();
+        self.reports.push_back(Report { chunk, losses, state, submissions, dispatches: 0, recording: Duration::ZERO });
+        Ok(())
+    }
+
+    fn collect(&mut self) -> Result<Option<Report>> {
+        Ok(self.reports.pop_front())
+    }
+
+    fn save(&mut self) -> Result<()> {
+        self.saved = Some(self.arenas.clone());
+        Ok(())
+    }
+
+    fn restore(&mut self) -> Result<()> {
+        if let Some(saved) = &self.saved {
+            self.arenas = saved.clone();
+        }
+        Ok(())
+    }
+
+    fn read(&mut self) -> Result<Arenas<f32>> {
+        Ok(self.arenas.clone())
+    }
+
+    fn write(&mut self, arenas: &Arenas<f32>) -> Result<()> {
+        self.arenas = arenas.clone();
+        Ok(())
+    }
+}

@@ -1,0 +1,228 @@
+//! Every op in plain Rust, generic over f32 and f64: the oracle of the kernels. Simple before fast.
+
+use num_traits::Float;
+
+use crate::arenas::Arenas;
+use crate::plan::{Arena, OpKind, Plan, Source, activation_of};
+use crate::real::lit;
+use crate::rng::Key;
+
+/// A matrix inside an arena: the scalar index of its first number and the scalars of a row.
+#[derive(Clone, Copy)]
+struct Matrix {
+    first: usize,
+    stride: usize,
+}
+
+impl Matrix {
+    fn at(self, row: usize, column: usize) -> usize {
+        self.first + row * self.stride + column
+    }
+}
+
+/// One model's view of the arenas.
+pub(super) struct Oracle<'a, T> {
+    pub(super) plan: &'a Plan,
+    pub(super) arenas: &'a mut Arenas<T>,
+    pub(super) model: usize,
+    /// Constant rows of the step table.
+    pub(super) constants: [[T; 4]; 2],
+    /// The step's row of the table.
+    pub(super) row: [T; 4],
+}
+
+impl<T: Float> Oracle<'_, T> {
+    /// Runs one op. The loss is returned by the op that computes it.
+    pub(super) fn run(&mut self, op: OpKind) -> Option<T> {
+        match op {
+            OpKind::Sample => self.sample(),
+            OpKind::DenseForward { layer } => self.dense_forward(layer),
+            OpKind::Loss => return Some(self.loss()),
+            OpKind::DenseBackward { layer } => self.dense_backward(layer),
+            OpKind::DenseUpdate => self.dense_update(),
+            OpKind::Advance => self.advance(),
+        }
+        None
+    }
+
+    fn matrix(&self, arena: Arena, offset: usize, columns: usize) -> Matrix {
+        let first = Arenas::<T>::base(self.plan, arena, self.model) + 4 * offset;
+        Matrix { first, stride: 4 * columns.div_ceil(4) }
+    }
+
+    fn activations(&mut self) -> &mut [T] {
+        &mut self.arenas.scalars[Arena::Activations as usize]
+    }
+
+    fn params(&self) -> &[T] {
+        &self.arenas.scalars[Arena::Params as usize]
+    }
+
+    /// `x` and `y` as matrices.
+    fn batch(&self) -> (Matrix, Matrix) {
+        let model = &self.plan.step.model;
+        let y = self.plan.tensor("y").map_or(0, |t| t.offset);
+        let x = self.matrix(Arena::Activations, self.plan.layers[0].input, model.inputs());
+        (x, self.matrix(Arena::Activations, y, model.outputs()))
+    }
+
+    fn sample(&mut self) {
+        let (x, y) = self.batch();
+        // The padding of the batch is part of the contract between the ops.
+        for m in [x, y] {
+            let rows = self.plan.rows();
+            self.activations()[m.first..m.first + rows * m.stride].fill(T::zero());
+        }
+        let [_, k0, k1, _] = self.arenas.state[self.model];
+        let (_, sub) = Key([k0, k1]).split();
+        match self.plan.step.source {
+            Source::Linreg => self.sample_linreg(sub, x, y),
+            Source::Table { rows } => self.sample_table(sub, rows, x, y),
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "an index of a batch fits 32 bits by the limits of the plan")]
+    fn sample_linreg(&mut self, sub: Key, x: Matrix, y: Matrix) {
+        let (inputs, outputs) = (self.plan.step.model.inputs(), self.plan.step.model.outputs());
+        let offset = |name| self.plan.tensor(name).map_or(0, |t| t.offset);
+        let weights = self.matrix(Arena::Data, offset("true_weights"), outputs);
+        let bias = self.matrix(Arena::Data, offset("true_bias"), outputs);
+        let normal = |index: usize| lit::<T>(f64::from(sub.normal(index as u32)));
+        for b in 0..self.plan.step.batch_size {
+            for i in 0..inputs {
+                self.activations()[x.at(b, i)] = normal(b * inputs + i);
+            }
+            for o in 0..outputs {
+                let data = &self.arenas.scalars[Arena::Data as usize];
+                let xs = &self.arenas.scalars[Arena::Activations as usize];
+                let product = (0..inputs).fold(T::zero(), |sum, i| sum + xs[x.at(b, i)] * data[weights.at(i, o)]);
+                let value = product + data[bias.at(0, o)] + lit::<T>(0.1) * normal(b * outputs + o);
+                self.activations()[y.at(b, o)] = value;
+            }
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "rows of a table and of a batch fit 32 bits")]
+    fn sample_table(&mut self, sub: Key, rows: usize, x: Matrix, y: Matrix) {
+        for b in 0..self.plan.step.batch_size {
+            let row = sub.randint(b as u32, rows as u32) as usize;
+            for (to, name) in [(x, "features"), (y, "targets")] {
+                let Some(tensor) = self.plan.tensor(name) else { continue };
+                let from = self.matrix(Arena::Data, tensor.offset, tensor.columns);
+                for c in 0..tensor.columns {
+                    let value = self.arenas.scalars[Arena::Data as usize][from.at(row, c)];
+                    self.activations()[to.at(b, c)] = value;
+                }
+            }
+        }
+    }
+
+    fn dense_forward(&mut self, layer: usize) {
+        let l = self.plan.layers[layer];
+        let x = self.matrix(Arena::Activations, l.input, l.inputs);
+        let kernel = self.matrix(Arena::Params, l.kernel, l.outputs);
+        let bias = self.matrix(Arena::Params, l.bias, l.outputs);
+        let h = self.matrix(Arena::Activations, l.output, l.outputs);
+        let slope = self.matrix(Arena::Activations, l.delta, l.outputs);
+        let activation = activation_of(&self.plan.step, layer);
+        for b in 0..self.plan.step.batch_size {
+            for o in 0..l.outputs {
+                let (params, activations) = (self.params(), &self.arenas.scalars[Arena::Activations as usize]);
+                let product = |i| activations[x.at(b, i)] * params[kernel.at(i, o)];
+                let z = (0..l.inputs).map(product).fold(params[bias.at(0, o)], T::add);
+                let (value, derivative) = activation.evaluate(z);
+                self.activations()[h.at(b, o)] = value;
+                self.activations()[slope.at(b, o)] = derivative;
+            }
+        }
+    }
+
+    fn loss(&mut self) -> T {
+        let l = self.plan.layers[self.plan.layers.len() - 1];
+        let (_, y) = self.batch();
+        let h = self.matrix(Arena::Activations, l.output, l.outputs);
+        let delta = self.matrix(Arena::Activations, l.delta, l.outputs);
+        let batch = self.plan.step.batch_size;
+        let count = T::from(batch * l.outputs).unwrap_or_else(T::one);
+        let mut sum = T::zero();
+        for b in 0..batch {
+            for o in 0..l.outputs {
+                let (prediction, expected) = (self.activations()[h.at(b, o)], self.activations()[y.at(b, o)]);
+                let (value, derivative) = self.plan.step.loss.evaluate(prediction, expected);
+                sum = sum + value;
+                self.activations()[delta.at(b, o)] = derivative / count;
+            }
+        }
+        let mean = sum / count;
+        let state = &mut self.arenas.state[self.model];
+        if !mean.is_finite() && state[3] == 0 {
+            state[3] = state[0] + 1;
+        }
+        mean
+    }
+
+    fn dense_backward(&mut self, layer: usize) {
+        let (l, before) = (self.plan.layers[layer], self.plan.layers[layer - 1]);
+        let delta = self.matrix(Arena::Activations, l.delta, l.outputs);
+        let kernel = self.matrix(Arena::Params, l.kernel, l.outputs);
+        let target = self.matrix(Arena::Activations, before.delta, l.inputs);
+        for b in 0..self.plan.step.batch_size {
+            for i in 0..l.inputs {
+                let (params, activations) = (self.params(), &self.arenas.scalars[Arena::Activations as usize]);
+                let product = |o| activations[delta.at(b, o)] * params[kernel.at(i, o)];
+                let derivative = (0..l.outputs).map(product).fold(T::zero(), T::add);
+                let slope = &mut self.activations()[target.at(b, i)];
+                *slope = *slope * derivative;
+            }
+        }
+    }
+
+    fn dense_update(&mut self) {
+        for layer in 0..self.plan.layers.len() {
+            let l = self.plan.layers[layer];
+            let x = self.matrix(Arena::Activations, l.input, l.inputs);
+            let delta = self.matrix(Arena::Activations, l.delta, l.outputs);
+            let kernel = Matrix { first: 4 * l.kernel, stride: 4 * l.output_vectors() };
+            let batch = self.plan.step.batch_size;
+            for o in 0..l.outputs {
+                for i in 0..l.inputs {
+                    let activations = &self.arenas.scalars[Arena::Activations as usize];
+                    let product = |b| activations[x.at(b, i)] * activations[delta.at(b, o)];
+                    let g = (0..batch).map(product).fold(T::zero(), T::add);
+                    self.update_parameter(kernel.at(i, o), g);
+                }
+                let activations = &self.arenas.scalars[Arena::Activations as usize];
+                let g = (0..batch).map(|b| activations[delta.at(b, o)]).fold(T::zero(), T::add);
+                self.update_parameter(4 * l.bias + o, g);
+            }
+        }
+    }
+
+    /// Applies the gradient `g` to parameter `index` of the model's share.
+    fn update_parameter(&mut self, index: usize, g: T) {
+        let plan = self.plan;
+        let slots = plan.step.optimizer.state_names().len();
+        let at = Arenas::<T>::base(plan, Arena::Params, self.model) + index;
+        let slot = |s: usize| {
+            Arenas::<T>::base(plan, Arena::Optimizer, self.model) + 4 * s * plan.sizes.of(Arena::Params) + index
+        };
+        let mut state = [T::zero(); 2];
+        for (s, value) in state.iter_mut().enumerate().take(slots) {
+            *value = self.arenas.scalars[Arena::Optimizer as usize][slot(s)];
+        }
+        let p = &mut self.arenas.scalars[Arena::Params as usize][at];
+        plan.step.optimizer.update(&self.constants, &self.row, g, p, &mut state);
+        for (s, &value) in state.iter().enumerate().take(slots) {
+            self.arenas.scalars[Arena::Optimizer as usize][slot(s)] = value;
+        }
+        if plan.step.keep_gradients {
+            self.arenas.scalars[Arena::Grads as usize][at] = g;
+        }
+    }
+
+    fn advance(&mut self) {
+        let [steps, k0, k1, diverged] = self.arenas.state[self.model];
+        let (next, _) = Key([k0, k1]).split();
+        self.arenas.state[self.model] = [steps.wrapping_add(1), next.0[0], next.0[1], diverged];
+    }
+}

@@ -1,0 +1,211 @@
+use std::fs;
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use super::*;
+
+/// Writes `contents` into a file of its own; the directory lives as long as the returned guard.
+fn file(contents: impl AsRef<[u8]>) -> (TempDir, PathBuf) {
+    let dir = tempfile::tempdir().expect("a temporary directory can be made");
+    let path = dir.path().join("table.csv");
+    fs::write(&path, contents).expect("a temporary file can be written");
+    (dir, path)
+}
+
+fn strings(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn read(contents: impl AsRef<[u8]>, targets: &[&str], standardize: bool) -> Result<Dataset> {
+    let (_dir, path) = file(contents);
+    read_csv(&path, &strings(targets), standardize)
+}
+
+/// The text of the error, without the path that it must start with.
+fn refusal(contents: impl AsRef<[u8]>, targets: &[&str], standardize: bool) -> String {
+    let (_dir, path) = file(contents);
+    match read_csv(&path, &strings(targets), standardize) {
+        Err(Error::Data(text)) => {
+            text.strip_prefix(&format!("{}, ", path.display())).expect("the text starts with the path").to_owned()
+        }
+        other => panic!("expected a data error, got {other:?}"),
+    }
+}
+
+#[test]
+fn features_keep_file_order_and_targets_the_order_given() {
+    let data = read("a,y,b,z\n1,2,3,4\n5,6,7,8\n", &["z", "y"], false).expect("a plain table");
+    assert_eq!(data.rows, 2, "rows");
+    assert_eq!(data.feature_names, ["a", "b"], "features");
+    assert_eq!(data.target_names, ["z", "y"], "targets");
+    assert_eq!(data.features, [1.0, 3.0, 5.0, 7.0], "features are row-major");
+    assert_eq!(data.targets, [4.0, 2.0, 8.0, 6.0], "targets are row-major");
+    assert_eq!(data.feature_scale, Standardization::identity(2), "features unscaled");
+    assert_eq!(data.target_scale, Standardization::identity(2), "targets unscaled");
+}
+
+#[test]
+fn spellings_of_one_table_read_alike() {
+    let plain = read("a b,y\n1,-2.5\n3e2,4\n", &["y"], false).expect("a plain table");
+    let spellings: [(&str, &str); 9] = [
+        ("CRLF", "a b,y\r\n1,-2.5\r\n3e2,4\r\n"),
+        ("CR", "a b,y\r1,-2.5\r3e2,4\r"),
+        ("no final line break", "a b,y\n1,-2.5\n3e2,4"),
+        ("byte order mark", "\u{feff}a b,y\n1,-2.5\n3e2,4\n"),
+        ("byte order mark before a quote", "\u{feff}\"a b\",y\n1,-2.5\n3e2,4\n"),
+        ("quotes", "\"a b\",\"y\"\n\"1\",\"-2.5\"\n\"3e2\",\"4\"\n"),
+        ("blanks", " a b\t, y \n 1 ,\t-2.5\n\" 3e2 \", 4 \n"),
+        ("line breaks in quotes", "\"a b\n\",y\n\"\r\n1\",-2.5\n3e2,4\n"),
+        ("empty lines", "\n\na b,y\n\n1,-2.5\r\n\r\n3e2,4\n\n"),
+    ];
+    for (name, text) in spellings {
+        assert_eq!(read(text, &["y"], false).expect(name), plain, "{name}");
+    }
+}
+
+#[test]
+fn large_integers_and_short_forms_parse_as_floats() {
+    let data = read("a,y\n123456789012345678901234567890,.5\n+7,1E-3\n", &["y"], false).expect("numbers");
+    assert_eq!(data.features, [1.234_567_9e29, 7.0], "integers beyond 64 bits");
+    assert_eq!(data.targets, [0.5, 0.001], "short and scientific forms");
+}
+
+#[test]
+fn values_are_refused_with_line_column_and_cure() {
+    let long = format!("a,y\n{},2\n", "x".repeat(60));
+    let cut = format!("line 2: column \"a\": expected a number, found \"{}\"...; only numeric", "x".repeat(40));
+    let rows: [(&str, &str, &str); 17] = [
+        ("empty field", "a,y\n1,2\n,4\n", "line 3: column \"a\": missing value: expected a number, found \"\"; fill"),
+        ("blank field", "a,y\n1,  \n", "line 2: column \"y\": missing value"),
+        ("marker", "a,y\n1,2\nN/A,3\n", "line 3: column \"a\": missing value: expected a number, found \"N/A\""),
+        ("text", "a,y\nred,2\n", "line 2: column \"a\": expected a number, found \"red\"; only numeric"),
+        ("categories", "a,y\nred,2\n", "remove or encode the column"),
+        ("decimal comma", "a,y\n\"1,5\",2\n", "line 2: column \"a\": expected a number, found \"1,5\""),
+        ("long text", &long, &cut),
+        ("NaN", "a,y\n1,2\n3,nan\n", "line 3: column \"y\": expected a finite number, found \"nan\"; fill in"),
+        ("infinity", "a,y\n1,-inf\n", "line 2: column \"y\": expected a finite number, found \"-inf\""),
+        ("beyond f64", "a,y\n1e999,1\n", "line 2: column \"a\": expected a finite number, found \"1e999\""),
+        ("CRLF", "a,y\r\n1,2\r\n3,x\r\n", "line 3: column \"y\""),
+        ("CR", "a,y\r1,2\r3,x\r", "line 3: column \"y\""),
+        ("empty lines", "\r\n\na,y\r\n\r\n\r\n1,x\r\n", "line 6: column \"y\""),
+        ("byte order mark", "\u{feff}\n\na,y\n1,x\n", "line 4: column \"y\""),
+        ("line breaks in quotes", "\"a\n\n\",y\n\"1\r\n\",2\n3,x\n", "line 6: column \"y\""),
+        ("control characters", "\"a\u{1b}b\",y\nx,1\n", "line 2: column \"a\\u{1b}b\""),
+        ("open quote", "a,y\n1,2\n3,\"4\n5,6\n", "line 3: column \"y\": expected a number, found \"4\\n5,6\"; look"),
+    ];
+    for (name, text, want) in rows {
+        let got = refusal(text, &["y"], false);
+        assert!(got.contains(want), "{name}: {got}");
+    }
+}
+
+#[test]
+fn rows_and_headers_are_refused_with_line_and_cure() {
+    let rows: [(&str, &str, &[&str], &str); 19] = [
+        ("short row", "a,b,y\n1,2,3\n4,5\n", &["y"], "line 3: expected 3 fields, found 2; look for"),
+        ("long row", "a,b,y\n1,2,3,4\n", &["y"], "line 2: expected 3 fields, found 4"),
+        ("open quote", "a,y\n\"1,2\n3,4\n", &["y"], "line 2: expected 2 fields, found 1; look for"),
+        ("empty file", "", &["y"], "line 1: the file is empty; expected a header and rows"),
+        ("empty lines only", "\n\r\n", &["y"], "the file is empty"),
+        ("byte order mark only", "\u{feff}", &["y"], "line 1: the file is empty"),
+        ("header only", "a,y\n", &["y"], "line 2: the file ends after the header; expected rows"),
+        ("header without line break", "a,y", &["y"], "line 1: the file ends after the header"),
+        ("no name", "a,,y\n1,2,3\n", &["y"], "line 1: column 2 has no name; name it"),
+        ("trailing comma", "\na,y, \n1,2,3\n", &["y"], "line 2: column 3 has no name"),
+        ("same name", "a,y,\" a\"\n1,2,3\n", &["y"], "line 1: columns 1 and 3 are both named \"a\"; rename"),
+        ("no target", "a,y\n1,2\n", &[], "line 1: no target column was given; name at least one of \"a\", \"y\""),
+        ("target twice", "a,y\n1,2\n", &["y", "y"], "line 1: target column \"y\" was given twice"),
+        ("only targets", "a,y\n1,2\n", &["y", "a"], "line 1: every column is a target; leave at least one"),
+        ("unknown target", "a,y\n1,2\n", &["x"], "line 1: no column is named \"x\" (available columns: \"a\", \"y\")"),
+        ("misspelling", "age,progression\n1,2\n", &["progresion"], "did you mean \"progression\"? (available"),
+        ("case", "age,Y\n1,2\n", &["y"], "no column is named \"y\"; did you mean \"Y\"?"),
+        ("semicolons", "a;y\n1;2\n", &["y"], "fields must be separated by commas (available columns: \"a;y\")"),
+        ("no header", "1,2\n3,4\n", &["y"], "the first line must be a header (available columns: \"1\", \"2\")"),
+    ];
+    for (name, text, targets, want) in rows {
+        let got = refusal(text, targets, false);
+        assert!(got.contains(want), "{name}: {got}");
+    }
+}
+
+#[test]
+fn a_wide_header_is_listed_in_part() {
+    let names: Vec<String> = (0..25).map(|c| format!("pixel{c}")).collect();
+    let got = refusal(names.join(",") + "\n", &["label"], false);
+    assert!(got.ends_with("\"pixel18\", \"pixel19\" and 5 more)"), "{got}");
+}
+
+#[test]
+fn text_that_is_not_utf8_is_refused() {
+    let field = refusal(b"a,y\n1,2\n3,\xE9\n", &["y"], false);
+    assert!(field.starts_with("line 3: column \"y\": expected UTF-8 text; save the file as UTF-8"), "{field}");
+    let name = refusal(b"a,\xE9\n1,2\n", &["a"], false);
+    assert!(name.starts_with("line 1: name of column 2: expected UTF-8 text"), "{name}");
+    let utf16 = refusal(b"\xFF\xFEa\0,\0y\0\n\0", &["y"], false);
+    assert!(utf16.starts_with("line 1: name of column 1: expected UTF-8 text"), "{utf16}");
+}
+
+#[test]
+fn overflow_of_f32_is_refused_unless_standardized_away() {
+    let large = "a,y\n1,1\n-4e38,2\n";
+    let got = refusal(large, &["y"], false);
+    let want = "line 3: column \"a\": magnitude 4e38 is too large for 32-bit floats; standardize or rescale";
+    assert!(got.starts_with(want), "{got}");
+    let data = read(large, &["y"], true).expect("standardized values are small");
+    assert_eq!(data.features, [1.0, -1.0], "two values lie one deviation from their mean");
+    let got = refusal("a,y\n1,1.5e308\n2,-1.7e308\n3,1\n", &["y"], true);
+    assert!(got.starts_with("line 3: column \"y\": magnitude 1.7e308 is too large"), "{got}");
+}
+
+#[test]
+fn files_that_cannot_be_read_are_io_errors() {
+    let dir = tempfile::tempdir().expect("a temporary directory can be made");
+    for path in [dir.path().to_path_buf(), dir.path().join("absent.csv")] {
+        let got = read_csv(&path, &strings(&["y"]), false);
+        assert!(matches!(&got, Err(Error::Io { path: named, .. }) if *named == path), "{got:?}");
+    }
+}
+
+#[test]
+fn a_column_is_scaled_by_its_population_deviation() {
+    // The sample deviation (ddof = 1) of the first column would be 2.14.
+    let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0].map(|v| [v, 0.1, v * 1e-200]).concat();
+    let scale = Standardization::of(&values, 3);
+    assert_eq!(scale.mean[..2], [5.0, 0.1], "means");
+    assert_eq!(scale.std[..2], [2.0, 1.0], "deviations; that of a constant column is 1");
+    assert!((scale.std[2] / 2e-200 - 1.0).abs() < 1e-12, "small units do not vanish: {}", scale.std[2]);
+    let scaled = scale.apply(&values);
+    assert_eq!(scaled[..2], [-1.5, 0.0], "first row");
+    assert!((scaled[2] + 1.5).abs() < 1e-6, "first row in small units: {}", scaled[2]);
+    assert_eq!(Standardization::of(&[], 2), Standardization::identity(2), "no rows");
+}
+
+#[test]
+fn diabetes_is_read_and_standardized() {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/diabetes.csv"));
+    let data = read_csv(path, &strings(&["progression"]), true).expect("a numeric table");
+    assert_eq!((data.rows, data.feature_names.len()), (442, 10), "rows and features");
+    assert_eq!(data.feature_names[..3], ["age", "sex", "bmi"], "first features");
+    assert_eq!(data.target_names, ["progression"], "target");
+    for (values, columns) in [(&data.features, 10), (&data.targets, 1)] {
+        assert_eq!(values.len(), data.rows * columns, "shape");
+        for c in 0..columns {
+            let column = || values.iter().skip(c).step_by(columns).map(|&v| f64::from(v));
+            let mean = column().sum::<f64>() / 442.0;
+            let std = (column().map(|v| (v - mean).powi(2)).sum::<f64>() / 442.0).sqrt();
+            assert!(mean.abs() < 1e-6, "mean of column {c}: {mean:e}");
+            assert!((std - 1.0).abs() < 1e-6, "deviation of column {c}: {std}");
+        }
+    }
+    assert!((data.target_scale.mean[0] - 152.133_484_162_895_9).abs() < 1e-9, "mean of progression");
+    assert!((data.target_scale.std[0] - 77.005_745_869_450_4).abs() < 1e-9, "deviation of progression");
+}
+
+#[test]
+fn a_text_label_is_refused() {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/iris.csv"));
+    let got = read_csv(path, &strings(&["species"]), true);
+    let want = "iris.csv, line 2: column \"species\": expected a number, found \"setosa\"; only numeric columns";
+    assert!(matches!(&got, Err(Error::Data(text)) if text.contains(want)), "{got:?}");
+}

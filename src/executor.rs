@@ -1,0 +1,84 @@
+//! What runs a plan: the edge between the training loop and a device.
+
+use std::time::Duration;
+
+use crate::arenas::Arenas;
+use crate::error::Result;
+
+/// Steps that are run between two visits to the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chunk {
+    /// Steps finished before it.
+    pub first_step: u64,
+    /// Steps in it, at least 1 and at most [`Executor::capacity`].
+    pub steps: usize,
+    /// Steps of one submission; the last one of a chunk may have fewer.
+    pub iters_per_submit: usize,
+}
+
+/// What a chunk did.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// The chunk.
+    pub chunk: Chunk,
+    /// The loss of each step before its update, `(steps, models)` row-major.
+    pub losses: Vec<f32>,
+    /// State of each model after the chunk, as the device counted it.
+    pub state: Vec<crate::arenas::State>,
+    /// Submissions that were made for it.
+    pub submissions: usize,
+    /// Dispatches that were recorded for it.
+    pub dispatches: usize,
+    /// Host time spent in recording it.
+    pub recording: Duration,
+}
+
+/// Runs chunks of a plan, in order, at most two of them at a time.
+///
+/// Results do not depend on how steps are divided into chunks and submissions.
+pub trait Executor {
+    /// The name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// The most steps that a chunk may have.
+    fn capacity(&self) -> usize;
+
+    /// Keeps every dispatch to at most `steps` steps from now on, after a longer one was cut short.
+    fn shrink_dispatches(&mut self, _steps: usize) {}
+
+    /// Starts a chunk.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Device`] when the device is lost or out of memory.
+    fn enqueue(&mut self, chunk: Chunk) -> Result<()>;
+
+    /// Waits for the oldest chunk in flight and reads what it did; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Device`] when the device is lost, hangs, or failed.
+    fn collect(&mut self) -> Result<Option<Report>>;
+
+    /// Keeps a copy of the state, to which [`Executor::restore`] goes back. Nothing is in flight.
+    ///
+    /// # Errors
+    /// As for [`Executor::enqueue`].
+    fn save(&mut self) -> Result<()>;
+
+    /// Goes back to the last copy. Nothing is in flight.
+    ///
+    /// # Errors
+    /// As for [`Executor::enqueue`].
+    fn restore(&mut self) -> Result<()>;
+
+    /// Reads all arenas. Nothing is in flight.
+    ///
+    /// # Errors
+    /// As for [`Executor::collect`].
+    fn read(&mut self) -> Result<Arenas<f32>>;
+
+    /// Overwrites all arenas. Nothing is in flight.
+    ///
+    /// # Errors
+    /// As for [`Executor::enqueue`].
+    fn write(&mut self, arenas: &Arenas<f32>) -> Result<()>;
+}

@@ -1,0 +1,172 @@
+//! The buffers of a plan on a device, and their binding.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::device::Device;
+use crate::arenas::{Arenas, State, shared_by_models};
+use crate::error::{Error, Result};
+use crate::plan::{Arena, Plan};
+use crate::spec::Hyperparameters;
+
+/// What the host says of a submission: the layout of `Chunk` in `shaders/shared/arenas.wgsl`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+pub(super) struct ChunkUniform {
+    pub(super) first_step: u32,
+    pub(super) steps: u32,
+    pub(super) one: u32,
+    pub(super) reserved: u32,
+}
+
+/// Bytes of a vector.
+const VECTOR: u64 = 16;
+
+/// All buffers of a plan.
+#[derive(Debug)]
+pub(super) struct Buffers {
+    pub(super) arenas: [wgpu::Buffer; 5],
+    pub(super) table: wgpu::Buffer,
+    pub(super) state: wgpu::Buffer,
+    pub(super) history: wgpu::Buffer,
+    /// Two of them, so that two lengths of a dispatch can be in one submission.
+    pub(super) chunks: [wgpu::Buffer; 2],
+    pub(super) layout: wgpu::PipelineLayout,
+    pub(super) groups: [wgpu::BindGroup; 2],
+    /// Copies of params, optimizer and state.
+    saved: [wgpu::Buffer; 3],
+}
+
+impl Buffers {
+    /// Allocates everything for chunks of at most `capacity` steps.
+    pub(super) fn new(device: &Device, plan: &Plan, capacity: usize) -> Result<Self> {
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+        let models = plan.step.models as u64;
+        let arena_bytes = |arena| {
+            let per_model = VECTOR * plan.sizes.of(arena) as u64;
+            if shared_by_models(plan, arena) { per_model } else { per_model * models }
+        };
+        for arena in Arena::ALL {
+            fits(device, arena.name(), arena_bytes(arena))?;
+        }
+        let arenas = Arena::ALL.map(|arena| device.buffer(arena.name(), arena_bytes(arena), usage));
+        let rows = models * (2 + capacity as u64);
+        let table = device.buffer("table", VECTOR * rows, usage);
+        let state = device.buffer("state", VECTOR * models, usage);
+        let history = device.buffer("history", 4 * models * capacity as u64, usage);
+        let uniform = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+        let chunks = ["chunk", "rest"].map(|label| device.buffer(label, VECTOR, uniform));
+        let (layout, groups) = bind(device, &arenas, &[&table, &state, &history], &chunks);
+        let saved_sizes = [arenas[0].size(), arenas[1].size(), state.size()];
+        let saved = saved_sizes.map(|size| device.buffer("saved", size, usage));
+        device.check()?;
+        Ok(Self { arenas, table, state, history, chunks, layout, groups, saved })
+    }
+
+    /// What a checkpoint in device memory holds, with where it is kept.
+    fn kept(&self) -> [(&wgpu::Buffer, &wgpu::Buffer); 3] {
+        let [params, optimizer, ..] = &self.arenas;
+        let [a, b, c] = &self.saved;
+        [(params, a), (optimizer, b), (&self.state, c)]
+    }
+
+    /// Copies the trained state aside, or back.
+    pub(super) fn copy_state(&self, device: &Device, back: bool) -> Result<()> {
+        let mut encoder = device.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        for (live, saved) in self.kept() {
+            let (from, to) = if back { (saved, live) } else { (live, saved) };
+            encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
+        }
+        let submission = device.queue.submit([encoder.finish()]);
+        device.wait(&submission)
+    }
+
+    /// Uploads all arenas.
+    pub(super) fn write(&self, device: &Device, arenas: &Arenas<f32>) -> Result<()> {
+        for (buffer, scalars) in self.arenas.iter().zip(&arenas.scalars) {
+            device.queue.write_buffer(buffer, 0, bytemuck::cast_slice(scalars));
+        }
+        device.queue.write_buffer(&self.state, 0, bytemuck::cast_slice(&arenas.state));
+        device.check()
+    }
+
+    /// Downloads all arenas.
+    pub(super) fn read(&self, device: &Device) -> Result<Arenas<f32>> {
+        let mut scalars: [Vec<f32>; 5] = Default::default();
+        for (buffer, target) in self.arenas.iter().zip(&mut scalars) {
+            *target = bytemuck::pod_collect_to_vec(&device.read(buffer)?);
+        }
+        let state: Vec<State> = bytemuck::pod_collect_to_vec(&device.read(&self.state)?);
+        Ok(Arenas { scalars, state })
+    }
+
+    /// Writes the constant rows of the table.
+    pub(super) fn write_constants(&self, device: &Device, hyper: &[Hyperparameters]) {
+        let rows: Vec<[[f32; 4]; 2]> = hyper.iter().map(Hyperparameters::constants).collect();
+        device.queue.write_buffer(&self.table, 0, bytemuck::cast_slice(&rows));
+    }
+
+    /// Writes the rows of the table for `steps` steps from `first`.
+    pub(super) fn write_rows(&self, device: &Device, hyper: &[Hyperparameters], first: u64, steps: usize) {
+        let rows: Vec<[f32; 4]> =
+            (first..).take(steps).flat_map(|step| hyper.iter().map(move |h| h.at_step(step))).collect();
+        let offset = 2 * VECTOR * hyper.len() as u64;
+        device.queue.write_buffer(&self.table, offset, bytemuck::cast_slice(&rows));
+    }
+}
+
+/// Says which limit a buffer breaks, and what lowers it.
+fn fits(device: &Device, what: &str, bytes: u64) -> Result<()> {
+    let largest = device.largest_binding();
+    if bytes <= largest {
+        return Ok(());
+    }
+    let cure = match what {
+        "data" => "use fewer rows or columns",
+        "activations" => "lower --batch-size, --hidden or --ensemble",
+        _ => "lower --hidden or --ensemble",
+    };
+    Err(Error::Device(format!(
+        "{}: the {what} arena needs {bytes} bytes and a binding may have {largest}: {cure}",
+        device.summary
+    )))
+}
+
+/// The one bind group layout, and a group for each length of a dispatch.
+fn bind(
+    device: &Device,
+    arenas: &[wgpu::Buffer; 5],
+    others: &[&wgpu::Buffer; 3],
+    chunks: &[wgpu::Buffer; 2],
+) -> (wgpu::PipelineLayout, [wgpu::BindGroup; 2]) {
+    let storage = |read_only| wgpu::BufferBindingType::Storage { read_only };
+    // In the order of shaders/shared/arenas.wgsl: data and table are read only.
+    let types = [false, false, false, false, true, true, false, false].map(storage);
+    let types: Vec<_> = types.into_iter().chain([wgpu::BufferBindingType::Uniform]).collect();
+    let entries: Vec<_> = (0..)
+        .zip(types)
+        .map(|(binding, ty)| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
+            count: None,
+        })
+        .collect();
+    let group_layout = device
+        .device
+        .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some("fori.arenas"), entries: &entries });
+    let groups = [0, 1].map(|i| {
+        let buffers = arenas.iter().chain(others.iter().copied()).chain([&chunks[i]]);
+        let entries: Vec<_> = (0..)
+            .zip(buffers)
+            .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() })
+            .collect();
+        let label = Some("fori.arenas");
+        device.device.create_bind_group(&wgpu::BindGroupDescriptor { label, layout: &group_layout, entries: &entries })
+    });
+    let layout = device.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: Some("fori.arenas"),
+        bind_group_layouts: &[Some(&group_layout)],
+        immediate_size: 0,
+    });
+    (layout, groups)
+}

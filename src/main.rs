@@ -1,0 +1,5 @@
+//! The `fori` command.
+
+fn main() -> std::process::ExitCode {
+    fori::cli::main()
+}

@@ -1,0 +1,195 @@
+//! Where each tensor lies. Offsets and sizes are in `vec4`s of one model's share of an arena.
+
+use std::fmt;
+
+use super::{Source, TrainStep, padded_rows};
+
+/// A storage buffer by its role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arena {
+    /// Kernels and biases.
+    Params,
+    /// State of the optimizer: one copy of the layout of `Params` per slot.
+    Optimizer,
+    /// Gradients in the layout of `Params`, only where the plan keeps them.
+    Grads,
+    /// Batch, activations, and slopes that become deltas.
+    Activations,
+    /// True weights of the synthetic task (per model), or the table (shared by all models).
+    Data,
+}
+
+impl Arena {
+    /// All arenas of vectors, in the order of their bindings.
+    pub const ALL: [Self; 5] = [Self::Params, Self::Optimizer, Self::Grads, Self::Activations, Self::Data];
+
+    /// The name of the buffer in WGSL and in labels.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Params => "params",
+            Self::Optimizer => "optimizer",
+            Self::Grads => "grads",
+            Self::Activations => "activations",
+            Self::Data => "data",
+        }
+    }
+}
+
+impl fmt::Display for Arena {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Vectors of one model's share of each arena.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ArenaSizes([usize; 5]);
+
+impl ArenaSizes {
+    /// Vectors of one model's share of `arena`.
+    pub fn of(&self, arena: Arena) -> usize {
+        self.0[arena as usize]
+    }
+
+    /// Each arena with its size.
+    pub fn iter(&self) -> impl Iterator<Item = (Arena, usize)> + '_ {
+        Arena::ALL.into_iter().map(|arena| (arena, self.of(arena)))
+    }
+}
+
+/// A named matrix inside an arena: `rows` rows of `columns` numbers, each row padded to `stride` vectors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tensor {
+    /// As Flax names it (`layers.0.kernel`), or as the field does (`x`, `h1`, `delta1`).
+    pub name: String,
+    /// The arena that holds it.
+    pub arena: Arena,
+    /// First vector.
+    pub offset: usize,
+    /// Rows without padding.
+    pub rows: usize,
+    /// Numbers of a row without padding.
+    pub columns: usize,
+    /// Vectors of a row.
+    pub stride: usize,
+}
+
+impl Tensor {
+    /// Indices of its numbers, in row-major order, among the scalars of a model's share of the arena.
+    pub fn indices(&self) -> impl Iterator<Item = usize> + '_ {
+        let row = move |r: usize| (0..self.columns).map(move |c| 4 * (self.offset + r * self.stride) + c);
+        (0..self.rows).flat_map(row)
+    }
+}
+
+/// A dense layer by its widths and the offsets of its tensors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DenseLayer {
+    /// Width of its input.
+    pub inputs: usize,
+    /// Width of its output.
+    pub outputs: usize,
+    /// `(inputs, outputs)` in `Params`.
+    pub kernel: usize,
+    /// `(1, outputs)` in `Params`.
+    pub bias: usize,
+    /// Its input `(batch, inputs)` in `Activations`.
+    pub input: usize,
+    /// Its output `(batch, outputs)` in `Activations`.
+    pub output: usize,
+    /// `(batch, outputs)` in `Activations`: the slope of the activation after the forward pass, the derivative of the loss
+    /// by the pre-activation after the backward pass.
+    pub delta: usize,
+}
+
+impl DenseLayer {
+    /// Vectors of a row of its input.
+    pub fn input_vectors(&self) -> usize {
+        self.inputs.div_ceil(4)
+    }
+
+    /// Vectors of a row of its output, and of a row of its kernel.
+    pub fn output_vectors(&self) -> usize {
+        self.outputs.div_ceil(4)
+    }
+}
+
+/// Unused vectors at the end of each arena, into which a tile may read (never write) past the last tensor.
+pub(super) const TAIL: usize = 16;
+
+/// Hands out ranges of the arenas.
+struct Allocator {
+    gap: usize,
+    sizes: ArenaSizes,
+    tensors: Vec<Tensor>,
+}
+
+impl Allocator {
+    /// Takes room for `padded_rows` rows of which `rows` are used, and returns the offset.
+    fn take(&mut self, name: &str, arena: Arena, (rows, padded_rows): (usize, usize), columns: usize) -> usize {
+        let stride = columns.div_ceil(4);
+        let size = &mut self.sizes.0[arena as usize];
+        let offset = *size + self.gap;
+        *size = offset + padded_rows * stride;
+        self.tensors.push(Tensor { name: name.into(), arena, offset, rows, columns, stride });
+        offset
+    }
+}
+
+/// Lays out all arenas.
+pub(super) fn lay_out(step: &TrainStep) -> (Vec<DenseLayer>, Vec<Tensor>, ArenaSizes) {
+    let mut allocator = Allocator { gap: step.gap, sizes: ArenaSizes::default(), tensors: Vec::new() };
+    let batch = (step.batch_size, padded_rows(step));
+    let (inputs, outputs) = (step.model.inputs(), step.model.outputs());
+    let mut input = allocator.take("x", Arena::Activations, batch, inputs);
+    allocator.take("y", Arena::Activations, batch, outputs);
+    let mut layers = Vec::new();
+    for (i, (inputs, outputs)) in step.model.layers().enumerate() {
+        // A kernel has whole groups of four rows, since the backward product reads them as 4x4 blocks.
+        let rows = (inputs, inputs.next_multiple_of(4));
+        let kernel = allocator.take(&format!("layers.{i}.kernel"), Arena::Params, rows, outputs);
+        let bias = allocator.take(&format!("layers.{i}.bias"), Arena::Params, (1, 1), outputs);
+        let output = allocator.take(&format!("h{}", i + 1), Arena::Activations, batch, outputs);
+        let delta = allocator.take(&format!("delta{}", i + 1), Arena::Activations, batch, outputs);
+        layers.push(DenseLayer { inputs, outputs, kernel, bias, input, output, delta });
+        input = output;
+    }
+    match step.source {
+        Source::Linreg => {
+            allocator.take("true_weights", Arena::Data, (inputs, inputs), outputs);
+            allocator.take("true_bias", Arena::Data, (1, 1), outputs);
+        }
+        Source::Table { rows } => {
+            allocator.take("features", Arena::Data, (rows, rows), inputs);
+            allocator.take("targets", Arena::Data, (rows, rows), outputs);
+        }
+    }
+    for size in &mut allocator.sizes.0 {
+        *size += TAIL + step.gap;
+    }
+    mirror_params(step, &mut allocator);
+    (layers, allocator.tensors, allocator.sizes)
+}
+
+/// Gives the optimizer's slots and the gradients the layout of the parameters.
+fn mirror_params(step: &TrainStep, allocator: &mut Allocator) {
+    let params = allocator.sizes.of(Arena::Params);
+    let of_params: Vec<_> = allocator.tensors.iter().filter(|t| t.arena == Arena::Params).cloned().collect();
+    let slots = step.optimizer.state_names();
+    for (slot, state) in slots.iter().enumerate() {
+        allocator.tensors.extend(of_params.iter().map(|t| Tensor {
+            name: format!("{state}.{}", t.name),
+            arena: Arena::Optimizer,
+            offset: t.offset + slot * params,
+            ..t.clone()
+        }));
+    }
+    // A binding cannot be empty.
+    allocator.sizes.0[Arena::Optimizer as usize] = (slots.len() * params).max(1);
+    allocator.sizes.0[Arena::Grads as usize] = if step.keep_gradients { params } else { 1 };
+    if step.keep_gradients {
+        let grads =
+            of_params.into_iter().map(|t| Tensor { name: format!("grads.{}", t.name), arena: Arena::Grads, ..t });
+        allocator.tensors.extend(grads);
+    }
+}

@@ -1,0 +1,213 @@
+//! The train step as plain data: an ordered list of ops and the layout of the arenas. Made and compared without a device.
+//!
+//! Every tensor is row-major with rows of whole `vec4`s: a width of 65 takes 17 vectors. The padding is zero in
+//! parameters and inputs, and every op keeps it zero, so no kernel needs a guard inside its inner loop. Invariant: what a
+//! plan says (offsets, tiles, trips) is all that the kernels, the oracle and the host know about memory.
+
+mod layout;
+mod ops;
+
+use std::fmt;
+
+pub use layout::{Arena, ArenaSizes, DenseLayer, Tensor};
+pub use ops::{Op, OpKind};
+pub(crate) use ops::{forward_tiles, update_tiles};
+
+use crate::error::{Error, Result};
+use crate::spec::{Activation, Loss, Model, Optimizer};
+
+/// Where the batches come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// `x ~ N(0, 1)`, `y = x w + b + 0.1 noise`, drawn anew each step on the device.
+    Linreg,
+    /// Rows of a table on the device, drawn with replacement each step.
+    Table {
+        /// The number of rows.
+        rows: usize,
+    },
+}
+
+/// How the inner products are computed: which folder of `shaders/` is put into the module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Products {
+    /// Tiles staged in workgroup memory, `side * side` lanes, 4x4 values a lane. Runs on every adapter.
+    Tiled {
+        /// 8 or 16.
+        side: usize,
+    },
+    /// Vectors broadcast across one subgroup, which is the workgroup. For adapters whose loads are dear and whose subgroup
+    /// width is fixed and at least 4, that is, software adapters.
+    Broadcast {
+        /// The subgroup width.
+        width: usize,
+    },
+}
+
+impl Products {
+    /// Invocations of a workgroup.
+    pub fn lanes(self) -> usize {
+        match self {
+            Self::Tiled { side } => side * side,
+            Self::Broadcast { width } => width,
+        }
+    }
+
+    /// The folder under `shaders/`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tiled { .. } => "tiled",
+            Self::Broadcast { .. } => "broadcast",
+        }
+    }
+}
+
+/// Everything a plan is made from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrainStep {
+    /// The network.
+    pub model: Model,
+    /// The loss.
+    pub loss: Loss,
+    /// The optimizer.
+    pub optimizer: Optimizer,
+    /// Rows of a batch.
+    pub batch_size: usize,
+    /// Where batches come from.
+    pub source: Source,
+    /// Members of the ensemble: independent models trained by the same plan. 1 for a single model.
+    pub models: usize,
+    /// The kernels of the inner products.
+    pub products: Products,
+    /// Also store the gradients, for tests. The update is fused into their computation and needs no copy.
+    pub keep_gradients: bool,
+    /// Unused vectors between tensors, for tests that look for stray writes.
+    pub gap: usize,
+}
+
+impl TrainStep {
+    /// A single model with nothing kept for tests.
+    pub fn new(model: Model, loss: Loss, optimizer: Optimizer, batch_size: usize, source: Source) -> Self {
+        let products = Products::Tiled { side: 16 };
+        Self { model, loss, optimizer, batch_size, source, models: 1, products, keep_gradients: false, gap: 0 }
+    }
+}
+
+/// A train step ready to be executed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// What it was made from.
+    pub step: TrainStep,
+    /// The dense layers with their offsets.
+    pub layers: Vec<DenseLayer>,
+    /// The ops in order; one dispatch each in `recorded`.
+    pub ops: Vec<Op>,
+    /// Every named tensor.
+    pub tensors: Vec<Tensor>,
+    /// Vectors of each arena for one model.
+    pub sizes: ArenaSizes,
+}
+
+/// Rows of a batch are padded to a multiple of this; the padding has zero inputs and zero gradients.
+pub const ROW_ALIGNMENT: usize = 16;
+
+/// The largest batch: its rows are counted in 32 bits and walked by one workgroup in the loss.
+pub const MAX_BATCH: usize = 1 << 20;
+
+impl Plan {
+    /// Lays out the arenas and lists the ops.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when the batch is empty or too large, or an arena cannot be indexed with 32 bits.
+    pub fn new(step: TrainStep) -> Result<Self> {
+        if step.batch_size == 0 || step.batch_size > MAX_BATCH {
+            return Err(Error::Usage(format!(
+                "--batch-size {} is not possible: expected 1 to {MAX_BATCH}",
+                step.batch_size
+            )));
+        }
+        let (layers, tensors, sizes) = layout::lay_out(&step);
+        if let Some((arena, _)) = sizes.iter().find(|(_, size)| size * step.models >= 1 << 28) {
+            return Err(Error::Usage(format!(
+                "the {arena} arena would exceed 4 GiB: lower --batch-size, --hidden or --ensemble"
+            )));
+        }
+        let ops = ops::list(&step, &layers);
+        Ok(Self { step, layers, ops, tensors, sizes })
+    }
+
+    /// Rows of a batch with their padding.
+    pub fn rows(&self) -> usize {
+        padded_rows(&self.step)
+    }
+
+    /// Finds a tensor by its name.
+    pub fn tensor(&self, name: &str) -> Option<&Tensor> {
+        self.tensors.iter().find(|tensor| tensor.name == name)
+    }
+
+    /// Loop trips of one invocation in one step when one workgroup walks all tiles, the measure of an adapter's loop
+    /// budget.
+    pub fn trips_per_step(&self) -> usize {
+        self.ops.iter().map(|op| op.tiles * (op.trips + 2)).sum::<usize>() + self.ops.len() + 2
+    }
+
+    /// Loop trips of one invocation in its longest op, when each tile has its own workgroup.
+    pub fn trips_per_dispatch(&self) -> usize {
+        self.ops.iter().map(|op| op.trips).max().unwrap_or(0)
+    }
+
+    /// Floating-point operations of the products of one step of one model.
+    pub fn flops(&self) -> usize {
+        let products = |(i, layer): (usize, &DenseLayer)| {
+            let once = 2 * self.step.batch_size * layer.inputs * layer.outputs;
+            once * if i == 0 { 2 } else { 3 }
+        };
+        self.layers.iter().enumerate().map(products).sum()
+    }
+}
+
+/// Rows of a batch with their padding.
+fn padded_rows(step: &TrainStep) -> usize {
+    step.batch_size.next_multiple_of(ROW_ALIGNMENT)
+}
+
+/// The activation after layer `layer`, none after the last.
+pub(crate) fn activation_of(step: &TrainStep, layer: usize) -> Activation {
+    let last = layer + 2 == step.model.widths.len();
+    if last { Activation::Identity } else { step.model.activation }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let step = &self.step;
+        let widths: Vec<_> = step.model.widths.iter().map(ToString::to_string).collect();
+        writeln!(
+            f,
+            "{} {} {} {} batch {} models {} ({} parameters each, {} kernels)",
+            widths.join("-"),
+            step.model.activation,
+            step.loss,
+            step.optimizer,
+            step.batch_size,
+            step.models,
+            step.model.parameter_count(),
+            step.products.name(),
+        )?;
+        writeln!(f, "\n{:<22} {:>7} {:>14}", "op", "tiles", "trips per tile")?;
+        for op in &self.ops {
+            writeln!(f, "{:<22} {:>7} {:>14}", op.kind.to_string(), op.tiles, op.trips)?;
+        }
+        writeln!(
+            f,
+            "\n{} dispatches per step, {} floating-point operations in products",
+            self.ops.len(),
+            self.flops()
+        )?;
+        writeln!(f, "\n{:<12} {:>14} {:>14}", "arena", "bytes/model", "bytes")?;
+        for (arena, size) in self.sizes.iter() {
+            writeln!(f, "{:<12} {:>14} {:>14}", arena.to_string(), size * 16, size * 16 * step.models)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,136 @@
+//! The ops of a train step, and how each is cut into tiles.
+
+use std::fmt;
+
+use super::{DenseLayer, Products, TrainStep, padded_rows};
+
+/// What an op computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpKind {
+    /// Draws the batch.
+    Sample,
+    /// Activation of a layer and its slope.
+    DenseForward {
+        /// The layer.
+        layer: usize,
+    },
+    /// The loss, its history, and the delta of the last layer.
+    Loss,
+    /// The delta of the layer before `layer`.
+    DenseBackward {
+        /// The layer whose kernel is read.
+        layer: usize,
+    },
+    /// Gradients of all kernels and biases, and their update.
+    DenseUpdate,
+    /// The next key, and the count of finished steps.
+    Advance,
+}
+
+impl OpKind {
+    /// The layer that it works on, if it is one layer's.
+    pub fn layer(self) -> Option<usize> {
+        match self {
+            Self::DenseForward { layer } | Self::DenseBackward { layer } => Some(layer),
+            _ => None,
+        }
+    }
+
+    /// The name of its function in WGSL.
+    pub fn function(self) -> &'static str {
+        match self {
+            Self::Sample => "sample",
+            Self::DenseForward { .. } => "dense_forward",
+            Self::Loss => "loss",
+            Self::DenseBackward { .. } => "dense_backward",
+            Self::DenseUpdate => "dense_update",
+            Self::Advance => "advance",
+        }
+    }
+}
+
+impl fmt::Display for OpKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.layer() {
+            Some(layer) => write!(f, "{}_{layer}", self.function()),
+            None => f.write_str(self.function()),
+        }
+    }
+}
+
+/// One op: one dispatch of `tiles` workgroups per model in `recorded`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Op {
+    /// What it computes.
+    pub kind: OpKind,
+    /// Workgroups per model.
+    pub tiles: usize,
+    /// Loop trips of one invocation in one tile, rounded up.
+    pub trips: usize,
+}
+
+/// Tiles and trips of the three products of a layer.
+pub(crate) struct ProductTiles {
+    /// Tiles along the rows of the result.
+    pub rows: usize,
+    /// Tiles along the columns of the result.
+    pub columns: usize,
+    /// Trips of the loop over the inner dimension.
+    pub trips: usize,
+}
+
+/// `(batch, inputs) x (inputs, outputs)`, the shape of a forward product; also that of the backward one with its widths
+/// exchanged.
+pub(crate) fn forward_tiles(step: &TrainStep, inner: usize, columns: usize) -> ProductTiles {
+    let rows = padded_rows(step);
+    match step.products {
+        Products::Tiled { side } => ProductTiles {
+            rows: rows.div_ceil(4 * side),
+            columns: columns.div_ceil(4 * side),
+            trips: inner.div_ceil(side) * (1 + side),
+        },
+        Products::Broadcast { width } => {
+            ProductTiles { rows: rows.div_ceil(2 * width), columns: columns.div_ceil(16), trips: inner.div_ceil(4) }
+        }
+    }
+}
+
+/// `(inputs, batch) x (batch, outputs)`, the shape of the gradient of a kernel.
+pub(crate) fn update_tiles(step: &TrainStep, layer: &DenseLayer) -> ProductTiles {
+    let rows = padded_rows(step);
+    match step.products {
+        Products::Tiled { side } => ProductTiles {
+            rows: layer.inputs.div_ceil(4 * side),
+            columns: layer.outputs.div_ceil(4 * side),
+            trips: rows.div_ceil(side) * (1 + side) + 4,
+        },
+        Products::Broadcast { width } => ProductTiles {
+            rows: layer.inputs.div_ceil(8),
+            columns: layer.outputs.div_ceil(4 * width),
+            trips: rows / 4 + 8,
+        },
+    }
+}
+
+/// The ops of one step, in order.
+pub(super) fn list(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Op> {
+    let (rows, lanes) = (padded_rows(step), step.products.lanes());
+    let widths = layers[0].input_vectors() + layers[layers.len() - 1].output_vectors();
+    let product = |kind, tiles: ProductTiles| Op { kind, tiles: tiles.rows * tiles.columns, trips: tiles.trips };
+    let mut ops =
+        vec![Op { kind: OpKind::Sample, tiles: rows.div_ceil(lanes), trips: 8 * widths * layers[0].inputs + 8 }];
+    for (layer, l) in layers.iter().enumerate() {
+        ops.push(product(OpKind::DenseForward { layer }, forward_tiles(step, l.inputs, l.outputs)));
+    }
+    let loss_trips = rows.div_ceil(lanes) * (1 + layers[layers.len() - 1].output_vectors()) + 16;
+    ops.push(Op { kind: OpKind::Loss, tiles: 1, trips: loss_trips });
+    for (layer, l) in layers.iter().enumerate().skip(1).rev() {
+        ops.push(product(OpKind::DenseBackward { layer }, forward_tiles(step, l.outputs, l.inputs)));
+    }
+    let updates: Vec<_> = layers.iter().map(|layer| update_tiles(step, layer)).collect();
+    let tiles = updates.iter().map(|t| t.rows * t.columns).sum();
+    let trips = updates.iter().map(|t| t.trips).max().unwrap_or(0) + layers.len();
+    ops.push(Op { kind: OpKind::DenseUpdate, tiles, trips });
+    ops.push(Op { kind: OpKind::Advance, tiles: 1, trips: 1 });
+    ops
+}

@@ -1,0 +1,257 @@
+//! The WGSL module of a plan: a generated prelude of constants, the op files as they are, and generated entry points.
+//!
+//! Owns naga. Module scope in WGSL has no order, so putting files one after another is all the linking there is. A fault
+//! that naga finds is reported by file and line of the original.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+
+use crate::error::{Error, Result};
+use crate::plan::{Arena, Op, OpKind, Plan, Products, Source};
+use crate::plan::{activation_of, forward_tiles, update_tiles};
+
+/// How a plan is executed on a device: it decides the entry points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Walk {
+    /// One entry point per op, named as the op.
+    Recorded,
+    /// One entry point, `persistent`, for the whole loop.
+    Persistent,
+}
+
+/// A shader file of the crate.
+struct File {
+    name: &'static str,
+    text: &'static str,
+}
+
+/// Lists files below `shaders/`.
+macro_rules! files {
+    ($($name:literal),+ $(,)?) => {
+        &[$(File { name: $name, text: include_str!(concat!("../shaders/", $name)) }),+]
+    };
+}
+
+const SHARED: &[File] = files![
+    "shared/arenas.wgsl",
+    "shared/numerics.wgsl",
+    "shared/threefry.wgsl",
+    "shared/activations.wgsl",
+    "shared/losses.wgsl",
+    "shared/optimizers.wgsl",
+    "shared/dense.wgsl",
+    "loss.wgsl",
+    "advance.wgsl",
+];
+const SAMPLE_LINREG: &[File] = files!["sample_linreg.wgsl"];
+const SAMPLE_TABLE: &[File] = files!["sample_table.wgsl"];
+const TILED: &[File] =
+    files!["tiled/products.wgsl", "tiled/dense_forward.wgsl", "tiled/dense_backward.wgsl", "tiled/dense_update.wgsl"];
+const BROADCAST: &[File] = files![
+    "broadcast/products.wgsl",
+    "broadcast/dense_forward.wgsl",
+    "broadcast/dense_backward.wgsl",
+    "broadcast/dense_update.wgsl"
+];
+const RECORDED: &[File] = files!["recorded.wgsl"];
+const PERSISTENT: &[File] = files!["persistent.wgsl"];
+
+/// A WGSL module, with where each part of it came from.
+#[derive(Debug, Clone)]
+pub struct Shader {
+    /// The whole text.
+    pub text: String,
+    /// Byte range of each part and the file it came from.
+    parts: Vec<(Range<usize>, &'static str)>,
+}
+
+impl Shader {
+    /// Puts the module of a plan together.
+    pub fn of(plan: &Plan, walk: Walk) -> Self {
+        let products = match plan.step.products {
+            Products::Tiled { .. } => TILED,
+            Products::Broadcast { .. } => BROADCAST,
+        };
+        let sample = match plan.step.source {
+            Source::Linreg => SAMPLE_LINREG,
+            Source::Table { .. } => SAMPLE_TABLE,
+        };
+        let walker = match walk {
+            Walk::Recorded => RECORDED,
+            Walk::Persistent => PERSISTENT,
+        };
+        let mut shader = Self { text: String::new(), parts: Vec::new() };
+        shader.add("prelude", &prelude(plan));
+        for file in [SHARED, sample, products, walker].into_iter().flatten() {
+            shader.add(file.name, &format!("\n// ---- {}\n{}", file.name, file.text));
+        }
+        shader.add("entry points", &entry_points(plan, walk));
+        shader
+    }
+
+    fn add(&mut self, name: &'static str, text: &str) {
+        let start = self.text.len();
+        self.text.push_str(text);
+        self.parts.push((start..self.text.len(), name));
+    }
+
+    /// Parses and validates the module.
+    ///
+    /// # Errors
+    /// [`Error::Shader`] with the file and line where naga found a fault.
+    pub fn validate(&self) -> Result<(naga::Module, ModuleInfo)> {
+        let at = |location: Option<naga::SourceLocation>| self.place(location.map_or(0, |l| l.offset as usize));
+        let module = naga::front::wgsl::parse_str(&self.text)
+            .map_err(|e| Error::Shader(format!("{}: {}", at(e.location(&self.text)), e.message())))?;
+        let capabilities = Capabilities::SUBGROUP | Capabilities::SUBGROUP_BARRIER;
+        let mut validator = Validator::new(ValidationFlags::all(), capabilities);
+        validator.subgroup_stages(naga::valid::ShaderStages::COMPUTE);
+        validator.subgroup_operations(naga::valid::SubgroupOperationSet::all());
+        let info = validator.validate(&module).map_err(|e| {
+            let text = e.emit_to_string(&self.text);
+            Error::Shader(format!("{}: {text}", at(e.location(&self.text))))
+        })?;
+        Ok((module, info))
+    }
+
+    /// The original file and line of a byte of the module.
+    fn place(&self, offset: usize) -> String {
+        let found = self.parts.iter().find(|(range, _)| range.contains(&offset));
+        let (start, name) = found.map_or((0, "prelude"), |(range, name)| (range.start, *name));
+        let line = self.text[start..offset.min(self.text.len())].lines().count();
+        // A file follows a blank line and a heading of the module.
+        format!("{name}:{}", if name.ends_with(".wgsl") { line.saturating_sub(2).max(1) } else { line.max(1) })
+    }
+}
+
+/// The constants of a plan and the functions that it chose.
+fn prelude(plan: &Plan) -> String {
+    let step = &plan.step;
+    let mut text = String::new();
+    let last = &plan.layers[plan.layers.len() - 1];
+    let y = plan.tensor("y").map_or(0, |t| t.offset);
+    let rows = forward_tiles(step, last.inputs, last.outputs).rows;
+    let sample_tiles = plan.ops.iter().find(|op| op.kind == OpKind::Sample).map_or(1, |op| op.tiles);
+    let mut constants = vec![
+        ("MODELS", step.models),
+        ("BATCH", step.batch_size),
+        ("ROWS", plan.rows()),
+        ("ROW_TILES", rows),
+        ("SAMPLE_TILES", sample_tiles),
+        ("LANES", step.products.lanes()),
+        ("LAYER_COUNT", plan.layers.len()),
+        ("TARGET", y),
+        ("OPTIMIZER_SLOTS", step.optimizer.state_names().len()),
+        ("PARAMS_SIZE", plan.sizes.of(Arena::Params)),
+        ("OPTIMIZER_SIZE", plan.sizes.of(Arena::Optimizer)),
+        ("ACTIVATIONS_SIZE", plan.sizes.of(Arena::Activations)),
+    ];
+    if let Products::Tiled { side } = step.products {
+        constants.push(("SIDE", side));
+    }
+    constants.extend(source_constants(plan));
+    for (name, value) in constants {
+        let _ = writeln!(text, "const {name}: u32 = {value}u;");
+    }
+    let _ = writeln!(text, "const LOSS_COUNT: f32 = {}.0;", step.batch_size * last.outputs);
+    let _ = writeln!(text, "const KEEP_GRADIENTS: bool = {};", step.keep_gradients);
+    text.push_str(&layers(plan));
+    let activation = match activation_of(step, 0) {
+        crate::spec::Activation::Tanh => "tanh_activation",
+        other => other.name(),
+    };
+    let _ = write!(
+        text,
+        "\nfn activate(z: vec4<f32>) -> Activated {{\n    return {activation}(z);\n}}\n\
+         \nfn loss_function(prediction: vec4<f32>, expected: vec4<f32>) -> Lost {{\n    return {}(prediction, expected);\n}}\n\
+         \nfn optimizer_rule(s: Slots, g: vec4<f32>, h: Hyper) -> Slots {{\n    return {}(s, g, h);\n}}\n",
+        step.loss, step.optimizer,
+    );
+    text
+}
+
+/// Constants of the source of the batches.
+fn source_constants(plan: &Plan) -> Vec<(&'static str, usize)> {
+    let offset = |name| plan.tensor(name).map_or(0, |t| t.offset);
+    match plan.step.source {
+        Source::Linreg => vec![
+            ("DATA_SIZE", plan.sizes.of(Arena::Data)),
+            ("TRUE_WEIGHTS", offset("true_weights")),
+            ("TRUE_BIAS", offset("true_bias")),
+        ],
+        Source::Table { rows } => {
+            vec![("TABLE_ROWS", rows), ("FEATURES", offset("features")), ("TARGETS", offset("targets"))]
+        }
+    }
+}
+
+/// The table of layers, in the order of the fields of `Layer` in `shared/arenas.wgsl`.
+fn layers(plan: &Plan) -> String {
+    let count = plan.layers.len();
+    let mut text = format!("const LAYERS = array<Layer, {count}>(\n");
+    for l in &plan.layers {
+        let forward = forward_tiles(&plan.step, l.inputs, l.outputs);
+        let backward = forward_tiles(&plan.step, l.outputs, l.inputs);
+        let update = update_tiles(&plan.step, l);
+        let fields = [
+            l.inputs,
+            l.outputs,
+            l.input_vectors(),
+            l.output_vectors(),
+            l.kernel,
+            l.bias,
+            l.input,
+            l.output,
+            l.delta,
+            forward.rows * forward.columns,
+            backward.rows * backward.columns,
+            update.rows * update.columns,
+            update.rows,
+        ];
+        let fields: Vec<_> = fields.iter().map(|f| format!("{f}u")).collect();
+        let _ = writeln!(text, "    Layer({}),", fields.join(", "));
+    }
+    text.push_str(");\n");
+    text
+}
+
+/// The entry points: one per op, or the one of the whole loop.
+fn entry_points(plan: &Plan, walk: Walk) -> String {
+    // In a subgroup that is the workgroup, the lane is the place in the subgroup.
+    let lane = match plan.step.products {
+        Products::Tiled { .. } => "local_invocation_index",
+        Products::Broadcast { .. } => "subgroup_invocation_id",
+    };
+    let mut text = String::from("\n// ---- entry points\n");
+    let mut entry = |name: &str, model: &str, call: &str| {
+        let _ = write!(
+            text,
+            "\n@compute @workgroup_size(LANES)\n\
+             fn {name}(@builtin(workgroup_id) group: vec3<u32>, @builtin({lane}) lane: u32) {{\n    \
+             model = group.{model};\n    {call};\n}}\n"
+        );
+    };
+    match walk {
+        Walk::Persistent => entry("persistent", "x", "train(lane)"),
+        Walk::Recorded => {
+            for Op { kind, .. } in &plan.ops {
+                let call = match kind {
+                    OpKind::DenseForward { layer } | OpKind::DenseBackward { layer } => {
+                        format!("{}({layer}u, group.x, lane)", kind.function())
+                    }
+                    OpKind::DenseUpdate => "dense_update_of(group.x, lane)".into(),
+                    _ => format!("{}(group.x, lane)", kind.function()),
+                };
+                entry(&format!("{kind}_op"), "y", &call);
+            }
+        }
+    }
+    text
+}
+
+/// The name of the entry point of an op.
+pub(crate) fn entry_point(kind: OpKind) -> String {
+    format!("{kind}_op")
+}

@@ -1,0 +1,56 @@
+//! What is trained, as plain values: the model, its activation, the loss, the optimizer and the initial parameters.
+//!
+//! Nothing here knows a device. Each enum's `name` is the flag value, the name of the function in WGSL, and the name in
+//! the field's literature.
+
+mod activation;
+mod init;
+mod loss;
+mod model;
+mod optimizer;
+
+pub use activation::Activation;
+pub use init::{initial_parameters, linreg_truth};
+pub use loss::Loss;
+pub use model::Model;
+pub use optimizer::{Hyperparameters, Optimizer};
+
+use crate::error::{Error, Result};
+
+/// Finds a variant by its name, or says which names exist.
+pub(crate) fn by_name<T: Copy>(what: &str, name: &str, all: &[T], name_of: impl Fn(T) -> &'static str) -> Result<T> {
+    all.iter().copied().find(|&v| name_of(v) == name).ok_or_else(|| {
+        let names: Vec<_> = all.iter().map(|&v| name_of(v)).collect();
+        Error::Usage(format!("unknown {what} `{name}`: expected one of {}", names.join(", ")))
+    })
+}
+
+/// Gives an enum its list of variants, `name`, `FromStr` and `Display`.
+macro_rules! named_enum {
+    ($type:ident, $what:literal, $($variant:ident => $name:literal),+ $(,)?) => {
+        impl $type {
+            /// Every variant, in the order of the documentation.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The name on the command line, in experiment files and in WGSL.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = $crate::error::Error;
+
+            fn from_str(name: &str) -> $crate::error::Result<Self> {
+                $crate::spec::by_name($what, name, Self::ALL, Self::name)
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    };
+}
+pub(crate) use named_enum;

@@ -1,0 +1,181 @@
+//! From a config to a finished run: data, plan, executor, loop, summary.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use crate::arenas::Arenas;
+use crate::config::{ExecutorChoice, Member, Task, TrainConfig};
+use crate::cpu::{self, Cpu};
+use crate::data::{self, Dataset};
+use crate::error::{Error, Result};
+use crate::executor::Executor;
+use crate::gpu::{self, AdapterSummary, Device, GpuExecutor};
+use crate::plan::{Plan, Source, TrainStep};
+use crate::run::{Observer, Outcome, Pace, Run};
+use crate::shader::Walk;
+use crate::spec::{Hyperparameters, Model};
+
+/// A run that is ready to start.
+pub struct Trainer {
+    config: TrainConfig,
+    members: Vec<Member>,
+    table: Option<Dataset>,
+    plan: Plan,
+    executor: Box<dyn Executor>,
+    adapter: Option<AdapterSummary>,
+    started: Instant,
+}
+
+/// A finished run.
+#[derive(Debug, Clone)]
+pub struct Trained {
+    /// The loop's figures.
+    pub outcome: Outcome,
+    /// The plan that was run.
+    pub plan: Plan,
+    /// The arenas after the last step.
+    pub arenas: Arenas<f32>,
+    /// The models.
+    pub members: Vec<Member>,
+    /// Loss over the whole table per model, where there is a table.
+    pub train_losses: Option<Vec<f64>>,
+    /// The name of the executor.
+    pub executor: &'static str,
+    /// The adapter, `None` on the cpu executor.
+    pub adapter: Option<AdapterSummary>,
+}
+
+impl Trainer {
+    /// Reads the data, lays out the plan, opens the adapter, and compiles the kernels.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] and [`Error::Data`] for what cannot be trained, before any device is touched; [`Error::Device`]
+    /// when no adapter fits the choice or a limit is exceeded.
+    pub fn new(config: TrainConfig, observer: &mut dyn Observer) -> Result<Self> {
+        let started = Instant::now();
+        let members = config.members()?;
+        let (table, mut plan) = plan_of(&config, members.len())?;
+        let seeds: Vec<_> = members.iter().map(|m| m.seed).collect();
+        let hyper: Vec<_> = members.iter().map(|m| m.hyper).collect();
+        let device = open_device(&config, &plan, observer)?;
+        let adapter = device.as_ref().map(|d| d.summary.clone());
+        let executor: Box<dyn Executor> = match device {
+            None => {
+                let arenas = Arenas::initial(&plan, &seeds, table.as_ref(), 0.0)?;
+                Box::new(Cpu::new(plan.clone(), hyper, arenas))
+            }
+            Some(device) => {
+                plan = Plan::new(TrainStep { products: device.products, ..plan.step })?;
+                let arenas = Arenas::initial(&plan, &seeds, table.as_ref(), 0.0)?;
+                Box::new(on_device(&config, device, &plan, hyper, &arenas)?)
+            }
+        };
+        Ok(Self { config, members, table, plan, executor, adapter, started })
+    }
+
+    /// The plan that will be run.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The models that will be trained.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// The adapter, `None` on the cpu executor.
+    pub fn adapter(&self) -> Option<&AdapterSummary> {
+        self.adapter.as_ref()
+    }
+
+    /// The name of the executor.
+    pub fn executor(&self) -> &'static str {
+        self.executor.name()
+    }
+
+    /// Trains to the end of the config, or until `stop` is set.
+    ///
+    /// # Errors
+    /// As [`Run::train`]; [`Error::Diverged`] when every model's loss became NaN or infinite.
+    pub fn train(mut self, stop: &AtomicBool, observer: &mut dyn Observer) -> Result<Trained> {
+        let pace = Pace { iters_per_submit: self.config.iters_per_submit, submit_budget: self.config.submit_budget };
+        let models = self.members.len();
+        let mut run = Run { executor: self.executor.as_mut(), pace, started: self.started, models, stop };
+        let outcome = run.train(0, self.config.steps, observer)?;
+        let arenas = self.executor.read()?;
+        let train_losses = self
+            .table
+            .as_ref()
+            .map(|table| (0..models).map(|model| cpu::loss_over(&self.plan, &arenas, model, table)).collect());
+        Ok(Trained {
+            outcome,
+            executor: self.executor.name(),
+            plan: self.plan,
+            arenas,
+            members: self.members,
+            train_losses,
+            adapter: self.adapter,
+        })
+    }
+}
+
+/// The table of a config, if it has one, and its plan for the portable kernels.
+///
+/// # Errors
+/// [`Error::Usage`] and [`Error::Data`] for what cannot be trained.
+pub fn plan_of(config: &TrainConfig, models: usize) -> Result<(Option<Dataset>, Plan)> {
+    let (table, source, inputs, outputs) = match &config.task {
+        Task::Linreg { inputs, outputs } => (None, Source::Linreg, *inputs, *outputs),
+        Task::Csv { path, targets, standardize } => {
+            let table = data::read_csv(path, targets, *standardize)?;
+            let (inputs, outputs) = (table.feature_names.len(), table.target_names.len());
+            let source = Source::Table { rows: table.rows };
+            (Some(table), source, inputs, outputs)
+        }
+    };
+    let model = Model::new(inputs, &config.hidden, outputs, config.activation)?;
+    let step = TrainStep::new(model, config.loss, config.optimizer, config.batch_size, source);
+    Ok((table, Plan::new(TrainStep { models, ..step })?))
+}
+
+/// Floating-point operations per step below which a thread pool costs a software adapter more than it brings.
+const SMALL: usize = 8_000_000;
+
+/// The adapter of a config; `None` where the cpu executor is asked for, or is all that there is.
+fn open_device(config: &TrainConfig, plan: &Plan, observer: &mut dyn Observer) -> Result<Option<Device>> {
+    if config.executor == ExecutorChoice::Cpu {
+        return Ok(None);
+    }
+    let single_threaded = plan.step.models == 1 && plan.flops() < SMALL;
+    gpu::prepare_software_adapters(single_threaded);
+    let Some(found) = gpu::choose(&config.adapter)? else {
+        let install = "no graphics adapter was found. A driver for a GPU, or a software adapter (Debian and Ubuntu: \
+                       `apt install mesa-vulkan-drivers libvulkan1`), is needed";
+        if config.executor == ExecutorChoice::Auto {
+            observer.notice(&format!("{install} to train on WebGPU; training on the built-in cpu executor instead"));
+            return Ok(None);
+        }
+        return Err(Error::Device(format!("{install} for --executor {}; --executor cpu needs none", config.executor)));
+    };
+    if found.is_software() {
+        let threads =
+            if single_threaded { ", without its thread pool, which does not pay for a small network" } else { "" };
+        observer.notice(&format!("{} is a software adapter: it computes on the processor{threads}", found.summary));
+    }
+    Device::open(&found).map(Some)
+}
+
+/// The executor that the config asks for.
+fn on_device(
+    config: &TrainConfig,
+    device: Device,
+    plan: &Plan,
+    hyper: Vec<Hyperparameters>,
+    arenas: &Arenas<f32>,
+) -> Result<GpuExecutor> {
+    let walk = match config.executor {
+        ExecutorChoice::Persistent => Walk::Persistent,
+        _ => Walk::Recorded,
+    };
+    GpuExecutor::new(device, plan.clone(), hyper, arenas, walk, config.checked)
+}
