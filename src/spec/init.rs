@@ -20,7 +20,7 @@ pub fn initial_parameters(model: &Model, seed: u64) -> Vec<(Vec<f32>, Vec<f32>)>
 /// cut at ±2.
 fn lecun_normal(key: Key, inputs: usize, outputs: usize) -> Vec<f32> {
     #[expect(clippy::cast_precision_loss, reason = "a width is far below 2^24")]
-    let std = (1.0 / inputs as f32).sqrt() / 0.879_625_6;
+    let std = (1.0 / inputs as f32).sqrt() / 0.879_625_7;
     (0_u32..).take(inputs * outputs).map(|i| key.truncated_normal(i) * std).collect()
 }
 

@@ -1,0 +1,4 @@
+//! All integration tests, in one binary so that they link once. Tiers: plain tests need no device; tests that call
+//! `common::device()` need any adapter and fail without one when `FORI_REQUIRE_ADAPTER=1`, else say that they were skipped.
+
+mod common;
