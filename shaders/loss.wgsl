@@ -18,12 +18,12 @@ fn loss(tile: u32, lane: u32) {
         }
     }
     partial_sums[lane] = dot(sum, vec4<f32>(1.0));
-    workgroupBarrier();
+    synchronize();
     for (var half = LANES / 2u; half > 0u; half /= 2u) {
         if (lane < half) {
             partial_sums[lane] += partial_sums[lane + half];
         }
-        workgroupBarrier();
+        synchronize();
     }
     if (lane == 0u) {
         let mean = partial_sums[0] / LOSS_COUNT;

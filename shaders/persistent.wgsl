@@ -1,38 +1,33 @@
 // The whole training loop in one dispatch: one workgroup per model walks every tile of every op.
 // Barriers stand only between ops of which one reads what the other wrote.
 
-fn after_op() {
-    storageBarrier();
-    workgroupBarrier();
-}
-
 fn train(lane: u32) {
     for (var done = 0u; done < chunk.steps; done++) {
         for (var tile = 0u; tile < SAMPLE_TILES; tile++) {
             sample(tile, lane);
         }
-        after_op();
+        synchronize();
         for (var layer = 0u; layer < LAYER_COUNT; layer++) {
             for (var tile = 0u; tile < LAYERS[layer].forward_tiles; tile++) {
                 dense_forward(layer, tile, lane);
             }
-            after_op();
+            synchronize();
         }
         loss(0u, lane);
-        after_op();
+        synchronize();
         for (var layer = LAYER_COUNT - 1u; layer > 0u; layer--) {
             for (var tile = 0u; tile < LAYERS[layer].backward_tiles; tile++) {
                 dense_backward(layer, tile, lane);
             }
-            after_op();
+            synchronize();
         }
         for (var layer = 0u; layer < LAYER_COUNT; layer++) {
             for (var tile = 0u; tile < LAYERS[layer].update_tiles; tile++) {
                 dense_update(layer, tile, lane);
             }
         }
-        after_op();
+        synchronize();
         advance(0u, lane);
-        after_op();
+        synchronize();
     }
 }

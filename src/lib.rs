@@ -11,7 +11,7 @@ pub mod gpu;
 pub mod interrupt;
 pub mod metrics;
 pub mod plan;
-mod real;
+pub mod real;
 pub mod rng;
 pub mod run;
 pub mod shader;

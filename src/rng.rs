@@ -98,11 +98,44 @@ pub fn threefry2x32(key: [u32; 2], counter: [u32; 2]) -> [u32; 2] {
     [x0, x1]
 }
 
+/// The words `x0 ^ x1` of sixteen blocks with the counters `(0, first + i)`: elements of an array of random bits, in a form
+/// that vectorizes.
+#[inline(always)]
+pub(crate) fn bits_of_sixteen(key: Key, first: u32) -> [u32; 16] {
+    const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
+    let [k0, k1] = key.0;
+    let keys = [k0, k1, k0 ^ k1 ^ 0x1BD1_1BDA];
+    let mut x0 = [k0; 16];
+    let mut x1: [u32; 16] = std::array::from_fn(|i| (i as u32).wrapping_add(first).wrapping_add(k1));
+    for group in 0..5_u32 {
+        for rotation in ROTATIONS[group as usize % 2] {
+            for (x0, x1) in x0.iter_mut().zip(&mut x1) {
+                *x0 = x0.wrapping_add(*x1);
+                *x1 = x1.rotate_left(rotation) ^ *x0;
+            }
+        }
+        for (x0, x1) in x0.iter_mut().zip(&mut x1) {
+            *x0 = x0.wrapping_add(keys[(group as usize + 1) % 3]);
+            *x1 = x1.wrapping_add(keys[(group as usize + 2) % 3]).wrapping_add(group + 1);
+        }
+    }
+    std::array::from_fn(|i| x0[i] ^ x1[i])
+}
+
 /// The inverse error function in single precision.
 ///
 /// Reference: Giles (2012), "Approximating the erfinv function". The product `x * x` is rounded before the logarithm, as
 /// XLA does; fusing it moves the far tail by 2e-5.
 pub fn erf_inv(x: f32) -> f32 {
+    if x.abs() >= 1.0 {
+        return x * f32::INFINITY;
+    }
+    erf_inv_from(x, -(-(x * x)).ln_1p())
+}
+
+/// The inverse error function of `x` from `w = -log(1 - x²)`.
+#[inline(always)]
+pub(crate) fn erf_inv_from(x: f32, w: f32) -> f32 {
     const CENTER: [f32; 9] = [
         2.810_226_4e-8,
         3.432_739_4e-7,
@@ -125,12 +158,10 @@ pub fn erf_inv(x: f32) -> f32 {
         1.001_674,
         2.832_976_8,
     ];
-    if x.abs() >= 1.0 {
-        return x * f32::INFINITY;
-    }
-    let w = -(-(x * x)).ln_1p();
-    let (t, coefficients) = if w < 5.0 { (w - 2.5, CENTER) } else { (w.sqrt() - 3.0, TAIL) };
-    coefficients.iter().skip(1).fold(coefficients[0], |p, &c| c + p * t) * x
+    let polynomial =
+        |t: f32, coefficients: &[f32; 9]| coefficients[1..].iter().fold(coefficients[0], |p, &c| c + p * t);
+    let (center, tail) = (polynomial(w - 2.5, &CENTER), polynomial(w.sqrt() - 3.0, &TAIL));
+    x * if w < 5.0 { center } else { tail }
 }
 
 #[cfg(test)]

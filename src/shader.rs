@@ -10,7 +10,7 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 
 use crate::error::{Error, Result};
 use crate::plan::{Arena, Op, OpKind, Plan, Products, Source};
-use crate::plan::{activation_of, forward_tiles, update_tiles};
+use crate::plan::{activation_of, forward_tiles, update_flipped, update_tiles};
 
 /// How a plan is executed on a device: it decides the entry points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -209,6 +209,7 @@ fn layers(plan: &Plan) -> String {
             backward.rows * backward.columns,
             update.rows * update.columns,
             update.rows,
+            usize::from(update_flipped(&plan.step, l)),
         ];
         let fields: Vec<_> = fields.iter().map(|f| format!("{f}u")).collect();
         let _ = writeln!(text, "    Layer({}),", fields.join(", "));

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::arenas::Arenas;
 use crate::config::{ExecutorChoice, Member, Task, TrainConfig};
-use crate::cpu::{self, Cpu};
+use crate::cpu::{self, CpuExecutor};
 use crate::data::{self, Dataset};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
@@ -62,7 +62,7 @@ impl Trainer {
         let executor: Box<dyn Executor> = match device {
             None => {
                 let arenas = Arenas::initial(&plan, &seeds, table.as_ref(), 0.0)?;
-                Box::new(Cpu::new(plan.clone(), hyper, arenas))
+                Box::new(CpuExecutor::new(plan.clone(), hyper, arenas))
             }
             Some(device) => {
                 plan = Plan::new(TrainStep { products: device.products, ..plan.step })?;

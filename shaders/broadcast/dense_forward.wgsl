@@ -41,14 +41,11 @@ fn dense_forward(layer: u32, tile: u32, lane: u32) {
         z1 += h1.w * r3;
         kernel += 4u * stride;
     }
-    for (var c = 0u; c < 4u; c++) {
-        if (column + c < stride) {
-            if (row0 < ROWS) {
-                store_output(layer, row0, column + c, z0[c]);
-            }
-            if (row1 < ROWS) {
-                store_output(layer, row1, column + c, z1[c]);
-            }
+    keep_results(lane, z0, z1);
+    for (var r = 0u; r < 2u * min(4u, stride - column); r++) {
+        let row = row0 + r % 2u * LANES;
+        if (row < ROWS) {
+            store_output(layer, row, column + r / 2u, kept_result(lane, r));
         }
     }
 }

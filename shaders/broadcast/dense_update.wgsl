@@ -1,52 +1,76 @@
 // g[i,o] = sum_b x[b,i] delta[b,o], gb[o] = sum_b delta[b,o]; kernel and bias are updated from them.
-// A lane has eight inputs x four outputs; eight inputs of four rows are broadcast. Reads activations, updates params and
-// optimizer.
+// The columns of one factor go to the lanes, four each; eight columns of the other are broadcast, four rows at a time. The
+// wider factor has the lanes: delta, or x where the layer is flipped. Reads activations, updates params and optimizer.
 
 fn dense_update(layer: u32, tile: u32, lane: u32) {
     let l = LAYERS[layer];
-    let row_vector = 2u * (tile % l.update_row_tiles);
-    let column = LANES * (tile / l.update_row_tiles) + lane;
+    let flipped = l.update_flipped != 0u;
+    let base = model * ACTIVATIONS_SIZE;
+    let wide_vectors = select(l.output_vectors, l.input_vectors, flipped);
+    let wide_offset = base + select(l.delta, l.input, flipped);
+    let narrow_vectors = select(l.input_vectors, l.output_vectors, flipped);
+    let narrow_offset = base + select(l.input, l.delta, flipped);
+    let narrow_vector = 2u * (tile % l.update_row_tiles);
+    let wide_vector = LANES * (tile / l.update_row_tiles) + lane;
     // Lanes 2j and 2j + 1 read two neighboring vectors of row j.
-    let x = model * ACTIVATIONS_SIZE + l.input;
     let row = select(lane / 2u % 4u, lane / 2u, NARROW);
-    var at = x + row * l.input_vectors + min(row_vector + lane % 2u, l.input_vectors - 1u);
-    var delta = model * ACTIVATIONS_SIZE + l.delta + min(column, l.output_vectors - 1u);
+    var narrow = narrow_offset + row * narrow_vectors + min(narrow_vector + lane % 2u, narrow_vectors - 1u);
+    var wide = wide_offset + min(wide_vector, wide_vectors - 1u);
     var g0 = mat4x4<f32>();
     var g1 = mat4x4<f32>();
-    var bias = vec4<f32>();
+    var sum0 = vec4<f32>();
+    var sum1 = vec4<f32>();
     for (var b = 0u; b < ROWS; b += 4u) {
-        let d0 = activations[delta];
-        let d1 = activations[delta + l.output_vectors];
-        let d2 = activations[delta + 2u * l.output_vectors];
-        let d3 = activations[delta + 3u * l.output_vectors];
-        let x01 = activations[at];
-        var x23 = x01;
+        let w0 = activations[wide];
+        let w1 = activations[wide + wide_vectors];
+        let w2 = activations[wide + 2u * wide_vectors];
+        let w3 = activations[wide + 3u * wide_vectors];
+        let n01 = activations[narrow];
+        var n23 = n01;
         if (NARROW) {
-            x23 = activations[at + 2u * l.input_vectors];
+            n23 = activations[narrow + 2u * narrow_vectors];
         }
-        let r01 = first_four(x01);
-        g0 += outer(d0, r01[0]) + outer(d1, r01[2]);
-        g1 += outer(d0, r01[1]) + outer(d1, r01[3]);
-        let r23 = second_four(x23);
-        g0 += outer(d2, r23[0]) + outer(d3, r23[2]);
-        g1 += outer(d2, r23[1]) + outer(d3, r23[3]);
-        bias += d0 + d1 + d2 + d3;
-        at += 4u * l.input_vectors;
-        delta += 4u * l.output_vectors;
+        let r01 = first_four(n01);
+        let r23 = second_four(n23);
+        g0 += outer(w0, r01[0]);
+        g1 += outer(w0, r01[1]);
+        g0 += outer(w1, r01[2]);
+        g1 += outer(w1, r01[3]);
+        g0 += outer(w2, r23[0]);
+        g1 += outer(w2, r23[1]);
+        g0 += outer(w3, r23[2]);
+        g1 += outer(w3, r23[3]);
+        if (flipped) {
+            sum0 += r01[0] + r01[2] + r23[0] + r23[2];
+            sum1 += r01[1] + r01[3] + r23[1] + r23[3];
+        } else {
+            sum0 += w0 + w1 + w2 + w3;
+        }
+        narrow += 4u * narrow_vectors;
+        wide += 4u * wide_vectors;
     }
-    if (column < l.output_vectors) {
-        let hyper = load_hyper();
-        let i = 4u * row_vector;
-        for (var r = 0u; r < 4u; r++) {
-            if (i + r < l.inputs) {
-                update_parameters(l.kernel + (i + r) * l.output_vectors + column, g0[r], hyper);
-            }
-            if (i + 4u + r < l.inputs) {
-                update_parameters(l.kernel + (i + 4u + r) * l.output_vectors + column, g1[r], hyper);
-            }
-        }
-        if (row_vector == 0u) {
-            update_parameters(l.bias + column, bias, hyper);
+    if (wide_vector >= wide_vectors) {
+        return;
+    }
+    if (flipped) {
+        g0 = transpose(g0);
+        g1 = transpose(g1);
+    }
+    keep_results(lane, g0, g1);
+    results[8u * LANES + lane] = sum0;
+    results[9u * LANES + lane] = sum1;
+    let hyper = load_hyper();
+    let both = narrow_vector + 1u < narrow_vectors;
+    // Results 0, 2, 4, 6, 8 are those of the first narrow vector, 1, 3, 5, 7, 9 of the second; the last two the bias.
+    for (var r = 0u; r < RESULTS; r++) {
+        let second = r % 2u;
+        let i = select(4u * (narrow_vector + second), 4u * wide_vector, flipped) + r / 2u;
+        let column = select(wide_vector, narrow_vector + second, flipped);
+        let is_bias = r >= 8u;
+        let first_rows = select(narrow_vector == 0u && second == 0u, wide_vector == 0u, flipped);
+        if (select(i < l.inputs, first_rows, is_bias) && (second == 0u || both)) {
+            let at = select(l.kernel + i * l.output_vectors, l.bias, is_bias) + column;
+            update_parameters(at, kept_result(lane, r), hyper);
         }
     }
 }

@@ -16,7 +16,8 @@ struct Layer {
     forward_tiles: u32, // of all rows and columns
     backward_tiles: u32,
     update_tiles: u32,
-    update_row_tiles: u32, // along the inputs
+    update_row_tiles: u32, // along the inputs, or the outputs where flipped
+    update_flipped: u32, // 1: the lanes have the inputs
 }
 
 // What the host says of a submission.

@@ -75,3 +75,9 @@ fn multiply_staged(sum: ptr<function, mat4x4<f32>>, lane: u32) -> vec4<f32> {
     workgroupBarrier();
     return total;
 }
+
+// Makes what the workgroup wrote visible to all of it.
+fn synchronize() {
+    storageBarrier();
+    workgroupBarrier();
+}

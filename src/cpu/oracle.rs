@@ -1,10 +1,8 @@
 //! Every op in plain Rust, generic over f32 and f64: the oracle of the kernels. Simple before fast.
 
-use num_traits::Float;
-
 use crate::arenas::Arenas;
 use crate::plan::{Arena, OpKind, Plan, Source, activation_of};
-use crate::real::lit;
+use crate::real::{Real, lit};
 use crate::rng::Key;
 
 /// A matrix inside an arena: the scalar index of its first number and the scalars of a row.
@@ -31,7 +29,7 @@ pub(super) struct Oracle<'a, T> {
     pub(super) row: [T; 4],
 }
 
-impl<T: Float> Oracle<'_, T> {
+impl<T: Real> Oracle<'_, T> {
     /// Runs one op. The loss is returned by the op that computes it.
     pub(super) fn run(&mut self, op: OpKind) -> Option<T> {
         match op {

@@ -1,18 +1,16 @@
 //! The forward pass over a whole table on the host.
 
-use num_traits::Float;
-
 use crate::arenas::Arenas;
 use crate::data::Dataset;
 use crate::plan::{Plan, activation_of};
-use crate::real::lit;
+use crate::real::{Real, lit};
 
 /// Kernel and bias of each layer, as numbers of the computation.
 struct Weights<T> {
     layers: Vec<(Vec<T>, Vec<T>)>,
 }
 
-impl<T: Float> Weights<T> {
+impl<T: Real> Weights<T> {
     fn of(plan: &Plan, arenas: &Arenas<f32>, model: usize) -> Self {
         let tensor = |name: String| arenas.get(plan, model, &name).into_iter().map(|v| lit(f64::from(v))).collect();
         let layer = |i| (tensor(format!("layers.{i}.kernel")), tensor(format!("layers.{i}.bias")));

@@ -72,7 +72,7 @@ impl Found {
             wgpu::DeviceType::Cpu => (4, "software"),
         };
         let driver = [info.driver, info.driver_info].iter().filter(|s| !s.is_empty()).cloned().collect::<Vec<_>>();
-        let subgroups = if adapter.features().contains(wgpu::Features::SUBGROUP) {
+        let subgroups = if adapter.features().contains(wgpu::Features::SUBGROUP | wgpu::Features::SUBGROUP_BARRIER) {
             (info.subgroup_min_size, info.subgroup_max_size)
         } else {
             (0, 0)

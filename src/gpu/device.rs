@@ -30,7 +30,7 @@ impl Device {
     /// # Errors
     /// [`Error::Device`] when the driver refuses.
     pub fn open(found: &Found) -> Result<Self> {
-        let optional = wgpu::Features::SUBGROUP | wgpu::Features::TIMESTAMP_QUERY;
+        let optional = wgpu::Features::SUBGROUP | wgpu::Features::SUBGROUP_BARRIER | wgpu::Features::TIMESTAMP_QUERY;
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("fori"),
             required_features: found.adapter.features() & optional,

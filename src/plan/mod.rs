@@ -11,7 +11,7 @@ use std::fmt;
 
 pub use layout::{Arena, ArenaSizes, DenseLayer, Tensor};
 pub use ops::{Op, OpKind};
-pub(crate) use ops::{forward_tiles, update_tiles};
+pub(crate) use ops::{forward_tiles, update_flipped, update_tiles};
 
 use crate::error::{Error, Result};
 use crate::spec::{Activation, Loss, Model, Optimizer};

@@ -87,12 +87,19 @@ pub(crate) fn forward_tiles(step: &TrainStep, inner: usize, columns: usize) -> P
         Products::Tiled { side } => ProductTiles {
             rows: rows.div_ceil(4 * side),
             columns: columns.div_ceil(4 * side),
-            trips: inner.div_ceil(side) * (1 + side),
+            trips: inner.div_ceil(side) * (1 + side) + 4,
         },
         Products::Broadcast { width } => {
             ProductTiles { rows: rows.div_ceil(2 * width), columns: columns.div_ceil(16), trips: inner.div_ceil(4) }
         }
     }
+}
+
+/// Whether the lanes of the broadcast kernels walk the inputs of a layer in its update, instead of the outputs.
+pub(crate) fn update_flipped(step: &TrainStep, layer: &DenseLayer) -> bool {
+    let Products::Broadcast { width } = step.products else { return false };
+    let tiles = |lanes: usize, broadcast: usize| lanes.div_ceil(4 * width) * broadcast.div_ceil(8);
+    tiles(layer.inputs, layer.outputs) < tiles(layer.outputs, layer.inputs)
 }
 
 /// `(inputs, batch) x (batch, outputs)`, the shape of the gradient of a kernel.
@@ -104,11 +111,11 @@ pub(crate) fn update_tiles(step: &TrainStep, layer: &DenseLayer) -> ProductTiles
             columns: layer.outputs.div_ceil(4 * side),
             trips: rows.div_ceil(side) * (1 + side) + 4,
         },
-        Products::Broadcast { width } => ProductTiles {
-            rows: layer.inputs.div_ceil(8),
-            columns: layer.outputs.div_ceil(4 * width),
-            trips: rows / 4 + 8,
-        },
+        Products::Broadcast { width } => {
+            let (lanes, broadcast) =
+                if update_flipped(step, layer) { (layer.inputs, layer.outputs) } else { (layer.outputs, layer.inputs) };
+            ProductTiles { rows: broadcast.div_ceil(8), columns: lanes.div_ceil(4 * width), trips: rows / 4 + 12 }
+        }
     }
 }
 

@@ -1,8 +1,6 @@
 //! Activation functions: value and derivative, for the oracle. The kernels are in `shaders/shared/activations.wgsl`.
 
-use num_traits::Float;
-
-use crate::real::lit;
+use crate::real::{Real, lit};
 
 /// The nonlinearity after each hidden layer. The last layer has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,13 +20,14 @@ super::named_enum!(Activation, "activation", Identity => "identity", Relu => "re
 
 impl Activation {
     /// Value and derivative at `z`.
-    pub fn evaluate<T: Float>(self, z: T) -> (T, T) {
+    #[inline(always)]
+    pub fn evaluate<T: Real>(self, z: T) -> (T, T) {
         let (zero, one) = (T::zero(), T::one());
         match self {
             Self::Identity => (z, one),
             Self::Relu => (z.max(zero), if z > zero { one } else { zero }),
             Self::Tanh => {
-                let h = z.tanh();
+                let h = z.hyperbolic_tangent();
                 (h, one - h * h)
             }
             Self::Gelu => gelu(z),
@@ -37,13 +36,14 @@ impl Activation {
 }
 
 /// `z s` with `s = 1 / (1 + e^{-2u})`, `u = √(2/π) (z + 0.044715 z³)`: the tanh form without its cancellation.
-fn gelu<T: Float>(z: T) -> (T, T) {
+#[inline(always)]
+fn gelu<T: Real>(z: T) -> (T, T) {
     let one = T::one();
     // Beyond ±10 the function is z or 0 to the last digit, and z³ stays finite.
     let c = z.max(lit(-10.0)).min(lit(10.0));
     let scale = lit::<T>(1.595_769_121_605_730_7);
     let cube = lit::<T>(0.044_715);
-    let s = one / (one + (-(scale * c * (one + cube * c * c))).exp());
+    let s = one / (one + (-(scale * c * (one + cube * c * c))).exponential());
     let slope = s + c * s * (one - s) * scale * (one + lit::<T>(3.0) * cube * c * c);
     (z * s, slope)
 }

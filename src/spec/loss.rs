@@ -1,6 +1,6 @@
 //! Losses: value and gradient of one element, for the oracle. The kernels are in `shaders/shared/losses.wgsl`.
 
-use num_traits::Float;
+use crate::real::Real;
 
 /// What is minimized: always the mean over the elements of the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -14,7 +14,8 @@ super::named_enum!(Loss, "loss", Mse => "mse");
 
 impl Loss {
     /// Value and derivative by the prediction of one element, before the mean.
-    pub fn evaluate<T: Float>(self, prediction: T, target: T) -> (T, T) {
+    #[inline(always)]
+    pub fn evaluate<T: Real>(self, prediction: T, target: T) -> (T, T) {
         match self {
             Self::Mse => {
                 let error = prediction - target;

@@ -36,6 +36,13 @@ macro_rules! named_enum {
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
+
+            /// Calls `f` with a variant that is a constant in each call, so that a loop inside is compiled for each.
+            #[allow(dead_code, reason = "not every enum is matched in an inner loop")]
+            #[inline(always)]
+            pub(crate) fn specialize<R>(self, mut f: impl FnMut(Self) -> R) -> R {
+                match self { $(Self::$variant => f(Self::$variant)),+ }
+            }
         }
 
         impl std::str::FromStr for $type {

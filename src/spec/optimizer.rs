@@ -112,6 +112,7 @@ impl Optimizer {
     /// Updates one parameter `p` and its state from its gradient `g`.
     ///
     /// `constants` and `row` are those of [`Hyperparameters`].
+    #[inline(always)]
     pub fn update<T: Float>(self, constants: &[[T; 4]; 2], row: &[T; 4], g: T, p: &mut T, state: &mut [T; 2]) {
         let [[b1, one_minus_b1, b2, one_minus_b2], [eps, ..]] = *constants;
         let [learning_rate, correction1, correction2, _] = *row;

@@ -1,0 +1,309 @@
+//! The `cpu` executor for training: the oracle's ops in f32, with products from a GEMM crate and loops that vectorize.
+
+use multiversion::multiversion;
+
+use crate::arenas::Arenas;
+use crate::plan::{Arena, DenseLayer, OpKind, Plan, Source, activation_of};
+use crate::real::logarithm;
+use crate::rng::{Key, bits_of_sixteen, erf_inv_from};
+use crate::spec::{Activation, Optimizer};
+
+/// A matrix to read: scalars, and the steps from row to row and from column to column.
+#[derive(Clone, Copy)]
+struct View<'a> {
+    scalars: &'a [f32],
+    row: usize,
+    column: usize,
+}
+
+impl<'a> View<'a> {
+    fn new(scalars: &'a [f32], row: usize) -> Self {
+        Self { scalars, row, column: 1 }
+    }
+
+    fn transposed(self) -> Self {
+        Self { row: self.column, column: self.row, ..self }
+    }
+
+    /// Whether `rows` x `columns` of it lie inside its scalars.
+    fn holds(&self, rows: usize, columns: usize) -> bool {
+        (rows - 1) * self.row + (columns - 1) * self.column < self.scalars.len()
+    }
+}
+
+/// `c = a b + beta c` with `(rows, inner)`, `(inner, columns)` and `(rows, columns)`.
+fn multiply(
+    (rows, inner, columns): (usize, usize, usize),
+    a: View<'_>,
+    b: View<'_>,
+    beta: f32,
+    c: &mut [f32],
+    stride: usize,
+) {
+    let inside = a.holds(rows, inner) && b.holds(inner, columns) && (rows - 1) * stride + columns <= c.len();
+    assert!(inside, "a product of {rows} x {inner} x {columns} exceeds its arenas");
+    #[expect(clippy::cast_possible_wrap, reason = "a stride is below 2^31")]
+    let [ar, ac, br, bc, cr] = [a.row, a.column, b.row, b.column, stride].map(|s| s as isize);
+    #[expect(unsafe_code, reason = "the GEMM crate takes pointers")]
+    // SAFETY: all three matrices lie inside their slices, as asserted above, and `c` is borrowed mutably.
+    unsafe {
+        let (a, b, c) = (a.scalars.as_ptr(), b.scalars.as_ptr(), c.as_mut_ptr());
+        matrixmultiply::sgemm(rows, inner, columns, 1.0, a, ar, ac, b, br, bc, beta, c, cr, 1);
+    }
+}
+
+/// Values and slopes of the pre-activations `z`, in place.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw", "x86_64+avx2+fma"))]
+fn activate(activation: Activation, z: &mut [f32], slope: &mut [f32]) {
+    activation.specialize(|activation| {
+        for (z, slope) in z.iter_mut().zip(&mut *slope) {
+            (*z, *slope) = activation.evaluate(*z);
+        }
+    });
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+fn multiply_by(target: &mut [f32], factors: &[f32]) {
+    for (t, f) in target.iter_mut().zip(factors) {
+        *t *= f;
+    }
+}
+
+/// The optimizer on whole slices: parameters, gradients, and up to two slots of state.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+fn update(
+    optimizer: Optimizer,
+    rows: &([[f32; 4]; 2], [f32; 4]),
+    p: &mut [f32],
+    g: &[f32],
+    mu: &mut [f32],
+    nu: &mut [f32],
+) {
+    let (constants, row) = rows;
+    let n = p.len();
+    // The unused slots are scratch: state is as long as the parameters for each optimizer.
+    let (g, mu, nu) = (&g[..n], &mut mu[..n], &mut nu[..n]);
+    optimizer.specialize(|optimizer| {
+        for i in 0..n {
+            let mut state = [mu[i], nu[i]];
+            optimizer.update(constants, row, g[i], &mut p[i], &mut state);
+            [mu[i], nu[i]] = state;
+        }
+    });
+}
+
+/// Elements `first..` of `jax.random.normal(key)`.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq", "x86_64+avx2+fma"))]
+fn normals(key: Key, first: u32, out: &mut [f32]) {
+    for (chunk, block) in (0_u32..).zip(out.chunks_mut(16)) {
+        let bits = bits_of_sixteen(key, first + 16 * chunk);
+        for (value, bits) in block.iter_mut().zip(bits) {
+            let unit = f32::from_bits((bits >> 9) | 0x3F80_0000) - 1.0;
+            let lowest = -0.999_999_94_f32;
+            let u = unit * 2.0 + lowest;
+            let u = if u > lowest { u } else { lowest };
+            *value = std::f32::consts::SQRT_2 * erf_inv_from(u, -logarithm(1.0 - u * u));
+        }
+    }
+}
+
+/// Runs the ops of one model. Scratch is kept between steps.
+#[derive(Debug, Clone)]
+pub(super) struct Fast {
+    /// Gradients of a layer, or a product of the backward pass; then the two slots of state that an optimizer may lack.
+    scratch: [Vec<f32>; 3],
+}
+
+impl Fast {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let of_layer = |l: &DenseLayer| {
+            let kernel = (l.inputs.next_multiple_of(4) + 1) * 4 * l.output_vectors();
+            kernel.max(plan.rows() * 4 * l.input_vectors())
+        };
+        let most = plan.layers.iter().map(of_layer).max().unwrap_or(0);
+        Self { scratch: [0, 1, 2].map(|_| vec![0.0; most]) }
+    }
+
+    /// Runs one op of a model; the loss is returned by the op that computes it.
+    pub(super) fn run(
+        &mut self,
+        op: OpKind,
+        plan: &Plan,
+        arenas: &mut Arenas<f32>,
+        model: usize,
+        rows: &([[f32; 4]; 2], [f32; 4]),
+    ) -> Option<f32> {
+        match op {
+            OpKind::Sample => sample(plan, arenas, model),
+            OpKind::DenseForward { layer } => dense_forward(plan, arenas, model, layer),
+            OpKind::Loss => return Some(loss(plan, arenas, model)),
+            OpKind::DenseBackward { layer } => self.dense_backward(plan, arenas, model, layer),
+            OpKind::DenseUpdate => (0..plan.layers.len()).for_each(|l| self.dense_update(plan, arenas, model, l, rows)),
+            OpKind::Advance => advance(&mut arenas.state[model]),
+        }
+        None
+    }
+
+    fn dense_backward(&mut self, plan: &Plan, arenas: &mut Arenas<f32>, model: usize, layer: usize) {
+        let (l, before) = (plan.layers[layer], plan.layers[layer - 1]);
+        let (rows, width) = (plan.step.batch_size, 4 * l.input_vectors());
+        let [params, _, _, activations, _] = &mut arenas.scalars;
+        let kernel = &params[base(plan, Arena::Params, model) + 4 * l.kernel..];
+        let activations = &mut activations[base(plan, Arena::Activations, model)..];
+        let (low, delta) = activations.split_at_mut(4 * l.delta);
+        let stride = 4 * l.output_vectors();
+        let derivative = &mut self.scratch[0];
+        let (a, b) = (View::new(delta, stride), View::new(kernel, stride).transposed());
+        multiply((rows, l.outputs, width), a, b, 0.0, derivative, width);
+        multiply_by(&mut low[4 * before.delta..][..rows * width], derivative);
+    }
+
+    fn dense_update(
+        &mut self,
+        plan: &Plan,
+        arenas: &mut Arenas<f32>,
+        model: usize,
+        layer: usize,
+        rows: &([[f32; 4]; 2], [f32; 4]),
+    ) {
+        let l = plan.layers[layer];
+        let (batch, stride) = (plan.step.batch_size, 4 * l.output_vectors());
+        let kernel_len = l.inputs * stride;
+        let activations = &arenas.scalars[Arena::Activations as usize][base(plan, Arena::Activations, model)..];
+        let (x, delta) = (&activations[4 * l.input..], &activations[4 * l.delta..]);
+        let [g, unused_mu, unused_nu] = &mut self.scratch;
+        let xt = View::new(x, 4 * l.input_vectors()).transposed();
+        multiply((l.inputs, batch, stride), xt, View::new(delta, stride), 0.0, g, stride);
+        let bias = &mut g[kernel_len..kernel_len + stride];
+        bias.fill(0.0);
+        for row in delta.chunks_exact(stride).take(batch) {
+            bias.iter_mut().zip(row).for_each(|(sum, d)| *sum += d);
+        }
+        let [params, optimizer, grads, ..] = &mut arenas.scalars;
+        let first = base(plan, Arena::Params, model);
+        let slot = 4 * plan.sizes.of(Arena::Params);
+        let slots = plan.step.optimizer.state_names().len();
+        let state = &mut optimizer[base(plan, Arena::Optimizer, model)..];
+        let (mu, nu) = state.split_at_mut(slot.min(state.len()));
+        for (at, from, len) in [(4 * l.kernel, 0, kernel_len), (4 * l.bias, kernel_len, stride)] {
+            let p = &mut params[first + at..][..len];
+            let mu = if slots > 0 { &mut mu[at..] } else { &mut unused_mu[..] };
+            let nu = if slots > 1 { &mut nu[at..] } else { &mut unused_nu[..] };
+            update(plan.step.optimizer, rows, p, &g[from..], mu, nu);
+            if plan.step.keep_gradients {
+                grads[first + at..][..len].copy_from_slice(&g[from..from + len]);
+            }
+        }
+    }
+}
+
+/// First scalar of a model's share of an arena.
+fn base(plan: &Plan, arena: Arena, model: usize) -> usize {
+    Arenas::<f32>::base(plan, arena, model)
+}
+
+fn dense_forward(plan: &Plan, arenas: &mut Arenas<f32>, model: usize, layer: usize) {
+    let l = plan.layers[layer];
+    let (rows, stride) = (plan.step.batch_size, 4 * l.output_vectors());
+    let [params, _, _, activations, _] = &mut arenas.scalars;
+    let params = &params[base(plan, Arena::Params, model)..];
+    let (kernel, bias) = (&params[4 * l.kernel..], &params[4 * l.bias..][..stride]);
+    let activations = &mut activations[base(plan, Arena::Activations, model)..];
+    let (low, high) = activations.split_at_mut(4 * l.output);
+    let (z, slope) = high.split_at_mut(4 * (l.delta - l.output));
+    for row in z.chunks_exact_mut(stride).take(rows) {
+        row.copy_from_slice(bias);
+    }
+    let x = View::new(&low[4 * l.input..], 4 * l.input_vectors());
+    multiply((rows, l.inputs, stride), x, View::new(kernel, stride), 1.0, z, stride);
+    if layer + 1 == plan.layers.len() {
+        return;
+    }
+    activate(activation_of(&plan.step, layer), &mut z[..rows * stride], &mut slope[..rows * stride]);
+    if l.outputs < stride {
+        // Columns of the padding stay zero.
+        for row in z.chunks_exact_mut(stride).take(rows) {
+            row[l.outputs..].fill(0.0);
+        }
+    }
+}
+
+fn loss(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) -> f32 {
+    let l = plan.layers[plan.layers.len() - 1];
+    let stride = 4 * l.output_vectors();
+    let y = plan.tensor("y").map_or(0, |t| t.offset);
+    let activations = &mut arenas.scalars[Arena::Activations as usize][base(plan, Arena::Activations, model)..];
+    let (low, delta) = activations.split_at_mut(4 * l.delta);
+    let (expected, predicted) = (low[4 * y..].chunks_exact(stride), low[4 * l.output..].chunks_exact(stride));
+    #[expect(clippy::cast_precision_loss, reason = "a count of losses below 2^24 is exact, above it rounds once")]
+    let count = (plan.step.batch_size * l.outputs) as f32;
+    let mut sum = 0.0;
+    let rows = predicted.zip(expected).zip(delta.chunks_exact_mut(stride)).take(plan.step.batch_size);
+    for ((predicted, expected), delta) in rows {
+        delta[l.outputs..].fill(0.0);
+        for o in 0..l.outputs {
+            let (value, slope) = plan.step.loss.evaluate(predicted[o], expected[o]);
+            sum += value;
+            delta[o] = slope / count;
+        }
+    }
+    let mean = sum / count;
+    let state = &mut arenas.state[model];
+    if !mean.is_finite() && state[3] == 0 {
+        state[3] = state[0].wrapping_add(1);
+    }
+    mean
+}
+
+fn advance(state: &mut crate::arenas::State) {
+    let (next, _) = Key([state[1], state[2]]).split();
+    *state = [state[0].wrapping_add(1), next.0[0], next.0[1], state[3]];
+}
+
+fn sample(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) {
+    let [_, k0, k1, _] = arenas.state[model];
+    let (_, sub) = Key([k0, k1]).split();
+    match plan.step.source {
+        Source::Linreg => sample_linreg(plan, arenas, model, sub),
+        Source::Table { rows } => sample_table(plan, arenas, model, sub, rows),
+    }
+}
+
+/// Offset and row stride, in scalars, of a tensor of the plan.
+fn place(plan: &Plan, name: &str) -> (usize, usize) {
+    plan.tensor(name).map_or((0, 4), |t| (4 * t.offset, 4 * t.stride))
+}
+
+fn sample_linreg(plan: &Plan, arenas: &mut Arenas<f32>, model: usize, sub: Key) {
+    let (inputs, outputs, batch) = (plan.step.model.inputs(), plan.step.model.outputs(), plan.step.batch_size);
+    let [.., activations, data] = &mut arenas.scalars;
+    let activations = &mut activations[base(plan, Arena::Activations, model)..];
+    let data = &data[base(plan, Arena::Data, model)..];
+    let ((x, x_stride), (y, y_stride)) = (place(plan, "x"), place(plan, "y"));
+    let (low, high) = activations.split_at_mut(y);
+    // Both arrays come from one key, so they share their numbers, as in the program that this task reproduces.
+    let mut drawn = vec![0.0; batch * inputs.max(outputs)];
+    normals(sub, 0, &mut drawn);
+    let (weights, bias) = (&data[place(plan, "true_weights").0..], &data[place(plan, "true_bias").0..]);
+    for b in 0..batch {
+        let row = &mut low[x + b * x_stride..][..inputs];
+        row.copy_from_slice(&drawn[b * inputs..][..inputs]);
+        for o in 0..outputs {
+            let product: f32 = row.iter().enumerate().map(|(i, x)| x * weights[i * y_stride + o]).sum();
+            high[b * y_stride + o] = product + bias[o] + 0.1 * drawn[b * outputs + o];
+        }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "rows of a table and of a batch fit 32 bits")]
+fn sample_table(plan: &Plan, arenas: &mut Arenas<f32>, model: usize, sub: Key, rows: usize) {
+    let [.., activations, data] = &mut arenas.scalars;
+    let activations = &mut activations[base(plan, Arena::Activations, model)..];
+    for b in 0..plan.step.batch_size {
+        let row = sub.randint(b as u32, rows as u32) as usize;
+        for (to, from) in [("x", "features"), ("y", "targets")] {
+            let ((to, stride), (from, _)) = (place(plan, to), place(plan, from));
+            activations[to + b * stride..][..stride].copy_from_slice(&data[from + row * stride..][..stride]);
+        }
+    }
+}
