@@ -9,9 +9,14 @@
 
 mod common;
 
+mod back_ends;
+mod dependencies;
 mod gradients;
 mod init;
+mod modules;
 mod network;
 mod oracle;
+mod plan;
 mod rng;
 mod rules;
+mod shaders;
