@@ -108,6 +108,7 @@ fn glsl(module: &Module, info: &ModuleInfo, version: glsl::Version, checked: boo
 #[test]
 fn glsl_is_written() {
     write_all(|_, module, info, checked| {
+        // Either version has the broadcast kernels too: naga asks for the extensions GL_KHR_shader_subgroup_*.
         let es = glsl(module, info, glsl::Version::new_gles(310), checked)?;
         Ok(es.min(glsl(module, info, glsl::Version::Desktop(430), checked)?))
     });

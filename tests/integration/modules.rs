@@ -1,5 +1,7 @@
 //! The plans whose modules are checked: every kind of kernels, source and rule, and widths that are no multiple of a tile.
 
+use std::sync::OnceLock;
+
 use fori::plan::{Plan, Products, Source, TrainStep};
 use fori::rng::Key;
 use fori::shader::{Shader, Walk};
@@ -67,13 +69,19 @@ pub fn describe(plan: &Plan, walk: Walk) -> String {
     format!("{walk:?} of {:?}", plan.step)
 }
 
+/// A plan, how it is walked, and its validated module.
+type Checked = (Plan, Walk, Module, ModuleInfo);
+
 /// Calls `check` with every plan of the table in every walk, and its validated module.
-pub fn for_each(mut check: impl FnMut(&Plan, Walk, &Module, &ModuleInfo)) {
-    for plan in plans() {
-        for walk in WALKS {
-            let (module, info) =
-                Shader::of(&plan, walk).validate().unwrap_or_else(|e| panic!("{}: {e}", describe(&plan, walk)));
-            check(&plan, walk, &module, &info);
-        }
+pub fn for_each(check: impl Fn(&Plan, Walk, &Module, &ModuleInfo)) {
+    static MODULES: OnceLock<Vec<Checked>> = OnceLock::new();
+    let validate = |plan: Plan, walk| {
+        let validated = Shader::of(&plan, walk).validate();
+        let (module, info) = validated.unwrap_or_else(|e| panic!("{}: {e}", describe(&plan, walk)));
+        (plan, walk, module, info)
+    };
+    let all = || plans().into_iter().flat_map(|plan| WALKS.map(|walk| validate(plan.clone(), walk))).collect();
+    for (plan, walk, module, info) in MODULES.get_or_init(all) {
+        check(plan, *walk, module, info);
     }
 }
