@@ -30,11 +30,11 @@ impl Real for f32 {
         let c = clamp(self, -87.0, 88.0);
         let n = (c * std::f32::consts::LOG2_E + ROUND) - ROUND;
         let r = c - n * 0.693_359_4 - n * -2.121_944_4e-4;
-        let p = r * 1.987_569_1e-4 + 1.398_2e-3;
+        let p = r * 1.987_569_1e-4 + 1.398_199_9e-3;
         let p = p * r + 8.333_452e-3;
         let p = p * r + 4.166_579_6e-2;
         let p = p * r + 1.666_666_5e-1;
-        let p = p * r + 5.000_000_1e-1;
+        let p = p * r + 0.5;
         let p = p * r * r + r + 1.0;
         // The integer n is in the low bits of n + ROUND.
         let exponent = (n + ROUND).to_bits().wrapping_sub(ROUND.to_bits()).wrapping_add(127);
@@ -49,7 +49,7 @@ impl Real for f32 {
         let p = s * -5.704_988_7e-3 + 2.063_908_8e-2;
         let p = p * s - 5.373_971_6e-2;
         let p = p * s + 1.333_144_2e-1;
-        let p = p * s - 3.333_328_2e-1;
+        let p = p * s - 0.333_332_8;
         if self.abs() < 0.625 { p * s * self + self } else { far }
     }
 }
@@ -78,7 +78,7 @@ pub(crate) fn logarithm(x: f32) -> f32 {
     let p = p * t - 1.666_805_8e-1;
     let p = p * t + 2.000_071_5e-1;
     let p = p * t - 2.499_999_4e-1;
-    let p = p * t + 3.333_333_1e-1;
+    let p = p * t + 0.333_333_3;
     t + (p * t * z - e * 2.121_944_4e-4 - 0.5 * z) + e * 0.693_359_4
 }
 

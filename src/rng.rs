@@ -101,6 +101,7 @@ pub fn threefry2x32(key: [u32; 2], counter: [u32; 2]) -> [u32; 2] {
 /// The words `x0 ^ x1` of sixteen blocks with the counters `(0, first + i)`: elements of an array of random bits, in a form
 /// that vectorizes.
 #[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "an index below 16")]
 pub(crate) fn bits_of_sixteen(key: Key, first: u32) -> [u32; 16] {
     const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
     let [k0, k1] = key.0;

@@ -111,7 +111,10 @@ impl Shader {
         validator.subgroup_operations(naga::valid::SubgroupOperationSet::all());
         let info = validator.validate(&module).map_err(|e| {
             let text = e.emit_to_string(&self.text);
-            Error::Shader(format!("{}: {text}", at(e.location(&self.text))))
+            // The narrowest place: the outer ones are the function and the statement around it.
+            let spans = e.spans().map(|(span, _)| *span).filter(naga::Span::is_defined);
+            let place = spans.min_by_key(|span| span.to_range().map_or(usize::MAX, |range| range.len()));
+            Error::Shader(format!("{}: {text}", at(place.map(|span| span.location(&self.text)))))
         })?;
         Ok((module, info))
     }

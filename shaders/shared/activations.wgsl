@@ -9,9 +9,9 @@ fn identity(z: vec4<f32>) -> Activated {
     return Activated(z, vec4<f32>(1.0));
 }
 
-// max(z, 0), derivative 0 at 0
+// max(z, 0), derivative 0 at 0; `max` itself may turn NaN into 0
 fn relu(z: vec4<f32>) -> Activated {
-    return Activated(max(z, vec4<f32>()), select(vec4<f32>(), vec4<f32>(1.0), z > vec4<f32>()));
+    return Activated(select(z, vec4<f32>(), z < vec4<f32>()), select(vec4<f32>(), vec4<f32>(1.0), z > vec4<f32>()));
 }
 
 // tanh(z) = sign(z) (1 - e) / (1 + e), e = exp(-2|z|); a series near 0, where that cancels.
@@ -33,5 +33,7 @@ fn gelu(z: vec4<f32>) -> Activated {
     // Beyond 10 the function is z or 0 to the last digit, and the cube stays finite.
     let c = clamp(z, vec4<f32>(-10.0), vec4<f32>(10.0));
     let s = 1.0 / (1.0 + exponential(-1.5957691216 * c * (1.0 + 0.044715 * c * c)));
-    return Activated(z * s, s + c * s * (1.0 - s) * 1.5957691216 * (1.0 + 0.134145 * c * c));
+    // A huge negative z would scale up what is left of s.
+    let value = select(z * s, vec4<f32>(), z < vec4<f32>(-10.0));
+    return Activated(value, s + c * s * (1.0 - s) * 1.5957691216 * (1.0 + 0.134145 * c * c));
 }

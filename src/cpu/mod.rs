@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::arenas::Arenas;
 use crate::error::Result;
 use crate::executor::{Chunk, Executor, Report};
-use crate::plan::Plan;
+use crate::plan::{OpKind, Plan};
 use crate::real::Real;
 use crate::spec::Hyperparameters;
 use fast::Fast;
@@ -43,13 +43,22 @@ impl<T: Real> Cpu<T> {
         (0..self.plan.step.models).map(|model| self.step_of(model)).collect()
     }
 
+    /// Runs one op of one model on the arenas as they are. The loss is returned by the op that computes it.
+    pub fn run_op(&mut self, model: usize, op: OpKind) -> Option<T> {
+        self.oracle(model).run(op)
+    }
+
     fn step_of(&mut self, model: usize) -> T {
+        let mut oracle = self.oracle(model);
+        let losses = oracle.plan.ops.iter().filter_map(|op| oracle.run(op.kind));
+        losses.fold(T::nan(), |_, loss| loss)
+    }
+
+    fn oracle(&mut self, model: usize) -> Oracle<'_, T> {
         let hyper = &self.hyper[model];
         let step = u64::from(self.arenas.state[model][0]);
         let (constants, row) = (hyper.constants(), hyper.at_step(step));
-        let mut oracle = Oracle { plan: &self.plan, arenas: &mut self.arenas, model, constants, row };
-        let losses = self.plan.ops.iter().filter_map(|op| oracle.run(op.kind));
-        losses.fold(T::nan(), |_, loss| loss)
+        Oracle { plan: &self.plan, arenas: &mut self.arenas, model, constants, row }
     }
 }
 

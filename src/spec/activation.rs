@@ -25,7 +25,8 @@ impl Activation {
         let (zero, one) = (T::zero(), T::one());
         match self {
             Self::Identity => (z, one),
-            Self::Relu => (z.max(zero), if z > zero { one } else { zero }),
+            // Not `max`, which would turn NaN into 0.
+            Self::Relu => (if z < zero { zero } else { z }, if z > zero { one } else { zero }),
             Self::Tanh => {
                 let h = z.hyperbolic_tangent();
                 (h, one - h * h)
@@ -45,5 +46,6 @@ fn gelu<T: Real>(z: T) -> (T, T) {
     let cube = lit::<T>(0.044_715);
     let s = one / (one + (-(scale * c * (one + cube * c * c))).exponential());
     let slope = s + c * s * (one - s) * scale * (one + lit::<T>(3.0) * cube * c * c);
-    (z * s, slope)
+    // A huge negative z would scale up what is left of s; NaN stays NaN.
+    (if z < lit(-10.0) { T::zero() } else { z * s }, slope)
 }

@@ -1,7 +1,7 @@
 //! What the tests share: golden tensors, comparisons, plans, and the adapter.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use fori::gpu::{AdapterChoice, Device, choose, prepare_software_adapters};
 use safetensors::{Dtype, SafeTensors};
@@ -62,4 +62,54 @@ pub fn device() -> Option<Device> {
             None
         }
     }
+}
+
+/// Fails unless each value is within `ulps` steps of `f32`, or within `atol`, of the wanted one, itself an `f32`.
+pub fn assert_ulps(name: &str, got: &[f32], want: &[f64], ulps: u32, atol: f64) {
+    assert_eq!(got.len(), want.len(), "{name}: length");
+    for (i, (&got, &want)) in got.iter().zip(want).enumerate() {
+        let distance = ordered(got).abs_diff(ordered(single(want)));
+        let close = distance <= ulps || (f64::from(got) - want).abs() <= atol;
+        assert!(got.is_finite() && close, "{name}[{i}]: got {got}, want {want}, {distance} ulps apart");
+    }
+}
+
+/// The place of a number among all `f32`, so that neighbors differ by 1.
+fn ordered(value: f32) -> i32 {
+    let bits = (value.to_bits() & 0x7fff_ffff).cast_signed();
+    if value.is_sign_negative() { -bits } else { bits }
+}
+
+/// A golden number that was an `f32`.
+#[expect(clippy::cast_possible_truncation, reason = "it was cast up from f32")]
+pub fn single(value: f64) -> f32 {
+    value as f32
+}
+
+/// A golden number that was a `u32`.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it was cast up from u32")]
+pub fn word(value: f64) -> u32 {
+    value as u32
+}
+
+/// Golden numbers that were `f32`.
+pub fn singles(values: &[f64]) -> Vec<f32> {
+    values.iter().map(|&v| single(v)).collect()
+}
+
+/// Fails unless `|got - want| <= rtol |want|` in the 2-norm.
+pub fn assert_near(name: &str, got: &[f64], want: &[f64], rtol: f64) {
+    assert_eq!(got.len(), want.len(), "{name}: length");
+    let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
+    let difference = norm(&mut got.iter().zip(want).map(|(a, b)| a - b));
+    let size = norm(&mut want.iter().copied());
+    // A NaN is near nothing.
+    assert!(difference <= rtol * size, "{name}: differs by {difference:e} of {size:e}, expected {rtol:e} of it");
+}
+
+/// All files below a folder.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder is in the repository");
+    let paths = entries.map(|entry| entry.expect("an entry of a folder").path());
+    paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }

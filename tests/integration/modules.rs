@@ -1,0 +1,87 @@
+//! The plans whose modules are checked: every kind of kernels, source and rule, and widths that are no multiple of a tile.
+
+use std::sync::OnceLock;
+
+use fori::plan::{Plan, Products, Source, TrainStep};
+use fori::rng::Key;
+use fori::shader::{Shader, Walk};
+use fori::spec::{Activation, Loss, Optimizer};
+use naga::Module;
+use naga::valid::ModuleInfo;
+
+use crate::network::model;
+
+/// The walks of every plan.
+pub const WALKS: [Walk; 2] = [Walk::Recorded, Walk::Persistent];
+
+/// All kinds of kernels.
+const PRODUCTS: [Products; 6] = [
+    Products::Tiled { side: 8 },
+    Products::Tiled { side: 16 },
+    Products::Broadcast { width: 4 },
+    Products::Broadcast { width: 8 },
+    Products::Broadcast { width: 32 },
+    Products::Broadcast { width: 64 },
+];
+
+const NETWORKS: [&[usize]; 5] = [&[1, 1], &[3, 65, 1], &[257, 3, 65, 1], &[2, 64, 64, 1], &[65, 257]];
+
+fn plan(step: TrainStep) -> Plan {
+    Plan::new(step).expect("the plan is possible")
+}
+
+/// A plan whose remaining choices depend on `number`.
+fn mixed(number: u32, widths: &[usize], products: Products, source: Source) -> Plan {
+    let choose = |what: u32, of: usize| Key::from_seed(9).fold_in(what).bits(number) as usize % of;
+    let activation = Activation::ALL[choose(0, Activation::ALL.len())];
+    let optimizer = Optimizer::ALL[choose(1, Optimizer::ALL.len())];
+    let batch_size = [1, 3, 64, 65, 257][choose(2, 5)];
+    let step = TrainStep::new(model(widths, activation), Loss::Mse, optimizer, batch_size, source);
+    let (models, keep_gradients, gap) = ([1, 2, 33][choose(3, 3)], choose(4, 2) == 1, choose(5, 3));
+    plan(TrainStep { models, keep_gradients, gap, products, ..step })
+}
+
+/// Every kind of kernels with every source and network, and every pair of rules with either choice about gradients.
+pub fn plans() -> Vec<Plan> {
+    let mut plans = Vec::new();
+    let mut number = 0..;
+    for products in PRODUCTS {
+        for source in [Source::Linreg, Source::Table { rows: 442 }] {
+            for widths in NETWORKS {
+                plans.extend(number.next().map(|number| mixed(number, widths, products, source)));
+            }
+        }
+    }
+    for &activation in Activation::ALL {
+        for &optimizer in Optimizer::ALL {
+            for keep_gradients in [false, true] {
+                let model = model(&[3, 65, 1], activation);
+                let step = TrainStep::new(model, Loss::Mse, optimizer, 64, Source::Linreg);
+                plans.push(plan(TrainStep { keep_gradients, ..step }));
+            }
+        }
+    }
+    plans
+}
+
+/// What a module was made of, for messages.
+pub fn describe(plan: &Plan, walk: Walk) -> String {
+    format!("{walk:?} of {:?}", plan.step)
+}
+
+/// A plan, how it is walked, and its validated module.
+type Checked = (Plan, Walk, Module, ModuleInfo);
+
+/// Calls `check` with every plan of the table in every walk, and its validated module.
+pub fn for_each(check: impl Fn(&Plan, Walk, &Module, &ModuleInfo)) {
+    static MODULES: OnceLock<Vec<Checked>> = OnceLock::new();
+    let validate = |plan: Plan, walk| {
+        let validated = Shader::of(&plan, walk).validate();
+        let (module, info) = validated.unwrap_or_else(|e| panic!("{}: {e}", describe(&plan, walk)));
+        (plan, walk, module, info)
+    };
+    let all = || plans().into_iter().flat_map(|plan| WALKS.map(|walk| validate(plan.clone(), walk))).collect();
+    for (plan, walk, module, info) in MODULES.get_or_init(all) {
+        check(plan, *walk, module, info);
+    }
+}

@@ -1,0 +1,111 @@
+//! Networks with given parameters and a given batch, on the f64 oracle.
+
+use fori::arenas::Arenas;
+use fori::cpu::Cpu;
+use fori::plan::{Arena, OpKind, Plan, Source, TrainStep};
+use fori::rng::Key;
+use fori::spec::{Activation, Hyperparameters, Loss, Model, Optimizer};
+
+use crate::common::{golden, singles};
+
+/// A model of the given widths, input first.
+pub fn model(widths: &[usize], activation: Activation) -> Model {
+    let last = widths.len() - 1;
+    Model::new(widths[0], &widths[1..last], widths[last], activation).expect("the widths are possible")
+}
+
+/// A plan that keeps its gradients, with room between its tensors.
+pub fn plan(widths: &[usize], activation: Activation, batch_size: usize) -> Plan {
+    let step =
+        TrainStep::new(model(widths, activation), Loss::Mse, Optimizer::Adam, batch_size, Source::Table { rows: 1 });
+    Plan::new(TrainStep { keep_gradients: true, gap: 3, ..step }).expect("the plan is possible")
+}
+
+/// A plan with the arenas that it computes on.
+#[derive(Clone)]
+pub struct Network {
+    pub plan: Plan,
+    pub arenas: Arenas<f64>,
+}
+
+impl Network {
+    /// A network whose batch and parameters are still NaN, as is all that it will write.
+    fn empty(plan: Plan) -> Self {
+        let scalars = Arena::ALL.map(|arena| vec![f64::NAN; 4 * plan.sizes.of(arena)]);
+        let mut arenas = Arenas { scalars, state: vec![[0; 4]] };
+        arenas.scalars[Arena::Optimizer as usize].fill(0.0);
+        Self { plan, arenas }
+    }
+
+    fn set(&mut self, name: &str, values: &[f32]) {
+        let count = self.plan.tensor(name).map_or(0, |t| t.rows * t.columns);
+        assert_eq!(values.len(), count, "size of {name}");
+        self.arenas.set(&self.plan, 0, name, values);
+    }
+
+    /// The network `name` of the golden file `odd`.
+    pub fn golden(name: &str, widths: &[usize], activation: Activation, batch_size: usize) -> Self {
+        let data = golden("odd.safetensors");
+        let mut network = Self::empty(plan(widths, activation, batch_size));
+        network.set("x", &singles(&data[&format!("{name}_x")]));
+        network.set("y", &singles(&data[&format!("{name}_target")]));
+        for layer in 0..widths.len() - 1 {
+            for part in ["kernel", "bias"] {
+                let values = singles(&data[&format!("{name}_{part}{layer}")]);
+                network.set(&format!("layers.{layer}.{part}"), &values);
+            }
+        }
+        network
+    }
+
+    /// A network with batch, kernels and biases drawn from `seed`; the biases are not 0.
+    pub fn random(widths: &[usize], activation: Activation, batch_size: usize, seed: u64) -> Self {
+        let mut network = Self::empty(plan(widths, activation, batch_size));
+        let mut key = Key::from_seed(seed);
+        let mut draw = |network: &mut Self, name: &str, scale: f32| {
+            let sub;
+            (key, sub) = key.split();
+            let count = network.plan.tensor(name).map_or(0, |t| t.rows * t.columns);
+            let values: Vec<_> = (0..).take(count).map(|i| sub.normal(i) * scale).collect();
+            network.set(name, &values);
+        };
+        draw(&mut network, "x", 1.0);
+        draw(&mut network, "y", 1.0);
+        for (layer, &inputs) in widths.iter().enumerate().take(widths.len() - 1) {
+            let inputs = u16::try_from(inputs).expect("test networks are narrow");
+            draw(&mut network, &format!("layers.{layer}.kernel"), 1.0 / f32::from(inputs).sqrt());
+            draw(&mut network, &format!("layers.{layer}.bias"), 0.5);
+        }
+        network
+    }
+
+    /// Runs the ops that `wanted` lets through, and returns the loss (NaN if its op was not among them).
+    pub fn run(&mut self, wanted: impl Fn(OpKind) -> bool) -> f64 {
+        let mut cpu = Cpu::new(self.plan.clone(), vec![Hyperparameters::default()], self.arenas.clone());
+        let kinds = self.plan.ops.iter().map(|op| op.kind).filter(|&kind| wanted(kind));
+        let loss = kinds.filter_map(|kind| cpu.run_op(0, kind)).fold(f64::NAN, |_, loss| loss);
+        self.arenas = cpu.arenas().clone();
+        loss
+    }
+
+    /// Runs a whole step on the batch that is there, and returns the loss before its update.
+    pub fn step(&mut self) -> f64 {
+        self.run(|kind| kind != OpKind::Sample)
+    }
+
+    /// The numbers of a named tensor.
+    pub fn get(&self, name: &str) -> Vec<f64> {
+        self.arenas.get(&self.plan, 0, name)
+    }
+
+    /// The names of the parameters: kernel and bias of each layer in turn.
+    pub fn parameters(&self) -> Vec<String> {
+        let of_layer = |layer| ["kernel", "bias"].map(|part| format!("layers.{layer}.{part}"));
+        (0..self.plan.layers.len()).flat_map(of_layer).collect()
+    }
+
+    /// The gradient by all parameters as one vector.
+    pub fn gradient(&self) -> Vec<f64> {
+        self.parameters().iter().flat_map(|name| self.get(&format!("grads.{name}"))).collect()
+    }
+}

@@ -1,0 +1,157 @@
+//! Activations, losses, optimizers and whole odd networks against JAX, on the host.
+
+use fori::spec::{Activation, Hyperparameters, Loss, Optimizer};
+use num_traits::Float;
+
+use crate::common::{assert_close, assert_near, f64s, golden, singles};
+use crate::network::Network;
+
+/// The activations and their names in the golden data.
+const ACTIVATIONS: [(Activation, &str); 4] = [
+    (Activation::Identity, "identity"),
+    (Activation::Relu, "relu"),
+    (Activation::Tanh, "tanh"),
+    (Activation::Gelu, "gelu_tanh"),
+];
+
+#[test]
+fn every_activation_is_in_the_table() {
+    let named: Vec<_> = ACTIVATIONS.iter().map(|(activation, _)| *activation).collect();
+    assert_eq!(named, Activation::ALL, "activations with golden data");
+}
+
+#[test]
+fn activations_in_f64_equal_jax() {
+    let data = golden("activations.safetensors");
+    for (activation, name) in ACTIVATIONS {
+        let (value, slope): (Vec<_>, Vec<_>) = data["x"].iter().map(|&x| activation.evaluate(x)).unzip();
+        assert_close(&format!("{name} value"), &value, &data[&format!("{name}_y_f64")], 1e-13, 1e-13);
+        assert_close(&format!("{name} slope"), &slope, &data[&format!("{name}_d_f64")], 1e-12, 1e-12);
+    }
+}
+
+#[test]
+fn activations_in_f32_are_near_f64() {
+    let data = golden("activations.safetensors");
+    for (activation, name) in ACTIVATIONS {
+        let (value, slope): (Vec<_>, Vec<_>) = singles(&data["x"]).iter().map(|&x| activation.evaluate(x)).unzip();
+        assert_close(&format!("{name} value"), &f64s(&value), &data[&format!("{name}_y_f64")], 1e-6, 1e-6);
+        assert_close(&format!("{name} slope"), &f64s(&slope), &data[&format!("{name}_d_f64")], 4e-6, 4e-6);
+    }
+}
+
+/// What value and slope come to far out.
+fn limits(activation: Activation, x: f64) -> (f64, f64) {
+    match activation {
+        Activation::Identity => (x, 1.0),
+        Activation::Tanh => (x.signum(), 0.0),
+        _ if x > 0.0 => (x, 1.0),
+        _ => (0.0, 0.0),
+    }
+}
+
+#[test]
+fn activations_are_finite_far_out() {
+    for &activation in Activation::ALL {
+        for x in [1e2, -1e2, 1e10, -1e10, 1e20, -1e20, 3e38, -3e38] {
+            let (value, slope) = limits(activation, x);
+            let (value64, slope64) = activation.evaluate(x);
+            assert_close(&format!("{activation}({x:e}) f64"), &[value64, slope64], &[value, slope], 1e-15, 1e-15);
+            let (value32, slope32) = activation.evaluate(crate::common::single(x));
+            let got = f64s(&[value32, slope32]);
+            assert_close(&format!("{activation}({x:e}) f32"), &got, &[value, slope], 1e-6, 1e-15);
+        }
+    }
+}
+
+/// Else a network that diverged would go on with units that are 0.
+#[test]
+fn activations_keep_nan() {
+    for &activation in Activation::ALL {
+        assert!(activation.evaluate(f64::NAN).0.is_nan(), "{activation}(NaN) in f64");
+        assert!(activation.evaluate(f32::NAN).0.is_nan(), "{activation}(NaN) in f32");
+    }
+}
+
+#[test]
+fn the_slopes_at_zero_are_those_of_jax() {
+    for (activation, slope) in
+        [(Activation::Identity, 1.0), (Activation::Relu, 0.0), (Activation::Tanh, 1.0), (Activation::Gelu, 0.5)]
+    {
+        assert_eq!(activation.evaluate(0.0_f64), (0.0, slope), "{activation} at 0 in f64");
+        assert_eq!(activation.evaluate(-0.0_f64).1, slope, "{activation} at -0 in f64");
+    }
+}
+
+#[test]
+fn losses_equal_jax() {
+    let data = golden("losses.safetensors");
+    let names = [(Loss::Mse, "mse")];
+    assert_eq!(names.map(|(loss, _)| loss).as_slice(), Loss::ALL, "losses with golden data");
+    for (loss, name) in names {
+        let rows = data["pred"].iter().zip(&data["target"]);
+        let (each, slope): (Vec<_>, Vec<_>) = rows.map(|(&p, &t)| loss.evaluate(p, t)).unzip();
+        let count = f64::from(u16::try_from(each.len()).expect("a short table"));
+        let grad: Vec<_> = slope.iter().map(|s| s / count).collect();
+        assert_close(&format!("{name} each"), &each, &data[&format!("{name}_each_f64")], 1e-13, 1e-15);
+        assert_close(&format!("{name} grad"), &grad, &data[&format!("{name}_grad_f64")], 1e-13, 1e-15);
+        let mean = each.iter().sum::<f64>() / count;
+        assert_close(&format!("{name} mean"), &[mean], &data[&format!("{name}_mean_f64")], 1e-13, 0.0);
+    }
+}
+
+/// Parameters after each of the golden steps, `(steps, parameters)` row-major.
+fn optimize<T: Float>(optimizer: Optimizer, hyper: &Hyperparameters, first: &[T], grads: &[T]) -> Vec<T> {
+    let mut slots: Vec<_> = first.iter().map(|&p| (p, [T::zero(); 2])).collect();
+    let (constants, mut path) = (hyper.constants(), Vec::new());
+    for (step, row) in (0..).zip(grads.chunks_exact(first.len())) {
+        let at_step = hyper.at_step(step);
+        for ((p, state), &g) in slots.iter_mut().zip(row) {
+            optimizer.update(&constants, &at_step, g, p, state);
+        }
+        path.extend(slots.iter().map(|(p, _)| *p));
+    }
+    path
+}
+
+#[test]
+fn optimizers_equal_optax() {
+    let data = golden("optimisers.safetensors");
+    let rows = [(Optimizer::Sgd, "sgd", 0.1), (Optimizer::Adam, "adam", 1e-2)];
+    assert_eq!(rows.map(|(optimizer, ..)| optimizer).as_slice(), Optimizer::ALL, "optimizers with golden data");
+    for (optimizer, name, learning_rate) in rows {
+        let hyper = Hyperparameters { learning_rate, ..Hyperparameters::default() };
+        let (first, grads) = (&data["p0"], &data["grads"]);
+        let want = &data[&format!("{name}_f64")];
+        assert_close(&format!("{name} f64"), &optimize(optimizer, &hyper, first, grads), want, 1e-12, 1e-14);
+        let path = f64s(&optimize(optimizer, &hyper, &singles(first), &singles(grads)));
+        assert_close(&format!("{name} f32 to f64"), &path, want, 1e-6, 1e-7);
+        // Optax forms Adam's corrections in f32, which moves a step by up to 2e-5 of the learning rate.
+        let slack = if optimizer == Optimizer::Adam { 20.0 * 2e-5 * learning_rate } else { 0.0 };
+        assert_close(&format!("{name} f32"), &path, &data[&format!("{name}_f32")], 1e-6, 1e-7 + slack);
+    }
+}
+
+#[test]
+fn odd_networks_equal_jax() {
+    let data = golden("odd.safetensors");
+    let (a, b, c): (&[usize], &[usize], &[usize]) = (&[5, 17, 33, 3], &[1, 1, 1], &[70, 65, 129, 31, 10]);
+    let rows = [
+        ("a", a, 13, Activation::Relu, "relu"),
+        ("a", a, 13, Activation::Tanh, "tanh"),
+        ("a", a, 13, Activation::Gelu, "gelu_tanh"),
+        ("b", b, 1, Activation::Tanh, "tanh"),
+        ("c", c, 67, Activation::Relu, "relu"),
+        ("c", c, 67, Activation::Gelu, "gelu_tanh"),
+    ];
+    for (name, widths, batch_size, activation, function) in rows {
+        let mut network = Network::golden(name, widths, activation, batch_size);
+        let loss = network.step();
+        let tensor = format!("{name}_{function}_mse");
+        assert_close(&format!("{tensor} loss"), &[loss], &data[&format!("{tensor}_loss_f64")], 1e-12, 0.0);
+        // The golden gradient is rounded to f32.
+        let want = &data[&format!("{tensor}_grad")];
+        assert_near(&format!("{tensor} gradient"), &network.gradient(), want, 1e-7);
+        assert_close(&format!("{tensor} gradient"), &network.gradient(), want, 1e-7, 1e-10);
+    }
+}
