@@ -54,11 +54,11 @@ impl Real for f32 {
     }
 }
 
-/// `clamp` that a compiler turns into two instructions; NaN becomes a bound.
+/// `clamp` that a compiler turns into two instructions and that keeps NaN.
 #[inline(always)]
 fn clamp(x: f32, low: f32, high: f32) -> f32 {
-    let x = if x > low { x } else { low };
-    if x < high { x } else { high }
+    let x = if x < low { low } else { x };
+    if x > high { high } else { x }
 }
 
 /// log(x) of a positive normal number: exponent and mantissa, a polynomial of degree 8 (Cephes logf).

@@ -8,6 +8,7 @@
 )]
 
 mod common;
+mod cpu;
 
 mod back_ends;
 mod dependencies;

@@ -6,7 +6,6 @@ use fori::arenas::Arenas;
 use fori::cpu::Cpu;
 use fori::plan::{Plan, Source, TrainStep};
 use fori::spec::{Activation, Hyperparameters, Loss, Optimizer};
-use num_traits::Float;
 
 use crate::common::{assert_close, assert_near, assert_ulps, golden, single, word};
 use crate::network::model;
@@ -19,7 +18,7 @@ fn reference_plan() -> Plan {
 }
 
 /// The reference run before its first step, with NaN wherever a step writes before it reads.
-fn reference<T: Float>(plan: &Plan) -> Cpu<T> {
+fn reference<T: fori::real::Real>(plan: &Plan) -> Cpu<T> {
     let arenas = Arenas::initial(plan, &[0], None, T::nan()).expect("no table is needed");
     Cpu::new(plan.clone(), vec![Hyperparameters::default()], arenas)
 }
@@ -109,7 +108,7 @@ fn the_first_batches_equal_jax() {
 }
 
 /// Steps through the golden losses; returns the losses and the arenas after them.
-fn losses<T: Float>(plan: &Plan, steps: usize) -> (Vec<f64>, Arenas<T>) {
+fn losses<T: fori::real::Real>(plan: &Plan, steps: usize) -> (Vec<f64>, Arenas<T>) {
     let mut cpu = reference::<T>(plan);
     let losses = (0..steps).map(|_| cpu.step()[0].to_f64().expect("a float")).collect();
     (losses, cpu.arenas().clone())
