@@ -1,4 +1,15 @@
 //! All integration tests, in one binary so that they link once. Tiers: plain tests need no device; tests that call
 //! `common::device()` need any adapter and fail without one when `FORI_REQUIRE_ADAPTER=1`, else say that they were skipped.
 
+#![expect(
+    clippy::expect_used,
+    clippy::print_stderr,
+    reason = "a helper of tests fails them, and says why one is skipped"
+)]
+#![expect(unreachable_pub, reason = "the modules share their helpers")]
+
+mod cli;
+mod cli_commands;
+mod cli_errors;
+mod cli_train;
 mod common;
