@@ -56,9 +56,9 @@ impl MetricsWriter {
         Ok(writer)
     }
 
-    /// Where the rows of a run that failed are; `None` if it wrote none.
+    /// Where the rows of a run that failed are; `None` if it wrote none, or into a stream.
     pub fn partial(&self) -> Option<&Path> {
-        self.has_rows.then_some(&self.partial)
+        (self.has_rows && self.partial != self.path).then_some(&self.partial)
     }
 
     /// Adds a row.

@@ -89,13 +89,14 @@ fn readers_that_go_away_are_no_failure() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_under_stdout_is_an_error() {
+fn a_full_disk_is_an_error() {
     let full = std::fs::File::options().write(true).open("/dev/full").expect("/dev/full can be opened");
     let dir = Dir::new();
     let output =
         dir.command(&format!("train {TINY} --steps 5 --json")).stdout(full).output().expect("the command runs");
     let ran = crate::cli::Ran::new(&dir, "train > /dev/full".into(), output);
     ran.exits(1).says(&["error: stdout: "]);
+    dir.run(&format!("train {TINY} --steps 5 --metrics /dev/full")).exits(1).says(&["error: /dev/full: "]);
 }
 
 #[cfg(unix)]
