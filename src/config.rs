@@ -115,6 +115,9 @@ impl Default for TrainConfig {
     }
 }
 
+/// The most models of a run: what one dimension of a dispatch may have.
+pub const MAX_MODELS: usize = 65_535;
+
 /// One model of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Member {
@@ -129,11 +132,13 @@ impl TrainConfig {
     /// ensemble.
     ///
     /// # Errors
-    /// [`Error::Usage`] for an unknown hyperparameter, a value out of its range, or no model at all.
+    /// [`Error::Usage`] for an unknown hyperparameter, a value out of its range, no model at all, or more than
+    /// [`MAX_MODELS`].
     pub fn members(&self) -> Result<Vec<Member>> {
         if self.ensemble == 0 {
             return Err(Error::Usage("--ensemble 0 trains nothing: expected 1 or more".into()));
         }
+        self.check_sweep()?;
         let mut hypers = vec![self.hyper];
         for (name, values) in &self.sweep {
             let mut product = Vec::with_capacity(hypers.len() * values.len());
@@ -152,9 +157,58 @@ impl TrainConfig {
         for member in &members {
             member.hyper.validate()?;
         }
-        if members.is_empty() {
-            return Err(Error::Usage("--sweep without values trains nothing: expected --sweep NAME=V1,V2,...".into()));
-        }
         Ok(members)
+    }
+
+    /// Checks that the sweep names each hyperparameter once and asks for some models, but not for too many.
+    fn check_sweep(&self) -> Result<()> {
+        for (i, (name, values)) in self.sweep.iter().enumerate() {
+            if values.is_empty() {
+                let text = format!("--sweep {name}= trains nothing: expected --sweep NAME=V1,V2,...");
+                return Err(Error::Usage(text));
+            }
+            if self.sweep[..i].iter().any(|(other, _)| other == name) {
+                return Err(Error::Usage(format!("--sweep {name} is given twice: put all its values into one")));
+            }
+        }
+        let models = self.sweep.iter().try_fold(self.ensemble, |n, (_, values)| n.checked_mul(values.len()));
+        if models.is_none_or(|n| n > MAX_MODELS) {
+            return Err(Error::Usage(format!(
+                "--ensemble {} times the values of --sweep are too many models: expected at most {MAX_MODELS} in all",
+                self.ensemble
+            )));
+        }
+        Ok(())
+    }
+
+    /// The swept hyperparameters of a model of [`TrainConfig::members`], in the order given.
+    pub fn swept(&self, model: usize) -> Vec<(&str, f64)> {
+        let mut rest = model / self.ensemble;
+        let mut swept = Vec::with_capacity(self.sweep.len());
+        for (name, values) in self.sweep.iter().rev() {
+            swept.push((name.as_str(), values[rest % values.len()]));
+            rest /= values.len();
+        }
+        swept.reverse();
+        swept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_the_product_of_the_sweep_with_the_last_name_and_the_seed_fastest() {
+        let sweep = vec![("learning_rate".to_owned(), vec![0.1, 0.2]), ("b1".to_owned(), vec![0.5, 0.6, 0.7])];
+        let config = TrainConfig { sweep, ensemble: 2, seed: 7, ..TrainConfig::default() };
+        let members = config.members().expect("a valid sweep");
+        assert_eq!(members.len(), 12, "2 learning rates, 3 decays, 2 seeds");
+        for (i, member) in members.iter().enumerate() {
+            let want = [("learning_rate", member.hyper.learning_rate), ("b1", member.hyper.b1)];
+            assert_eq!(config.swept(i), want, "swept values of model {i}");
+            assert_eq!(member.seed, 7 + i as u64 % 2, "seed of model {i}");
+        }
+        assert_eq!(members[2].hyper.b1, 0.6, "the last name is the fastest");
     }
 }

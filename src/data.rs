@@ -177,7 +177,7 @@ impl Source<'_> {
         let size = |row: &usize| table.values[row * table.names.len() + column].abs();
         let row = (0..table.starts.len()).max_by(|a, b| size(a).total_cmp(&size(b))).unwrap_or(bad / count);
         let (name, size) = (shown(&table.names[column]), size(&row));
-        let cure = if standardize { "rescale the column" } else { "standardize or rescale the column" };
+        let cure = if standardize { "rescale the column" } else { "leave out --no-standardize, or rescale the column" };
         let text = format!("column {name}: magnitude {size:e} is too large for 32-bit floats; {cure}");
         Err(self.error(table.starts[row], text))
     }
@@ -238,19 +238,19 @@ fn number_of(field: &[u8]) -> Result<f64, String> {
 /// The column of each target, in the order of `targets`, or why they cannot be used.
 fn find_targets(names: &[String], targets: &[String]) -> Result<Vec<usize>, String> {
     if targets.is_empty() {
-        return Err(format!("no target column was given; name at least one of {}", listed(names)));
+        return Err(format!("no target column was given; give --target one or more of {}", listed(names)));
     }
     let mut columns = Vec::with_capacity(targets.len());
     for target in targets {
         let found = names.iter().position(|name| name == target.trim());
         let column = found.ok_or_else(|| unknown_target(names, target))?;
         if columns.contains(&column) {
-            return Err(format!("target column {} was given twice; name each target once", shown(target)));
+            return Err(format!("--target names {} twice; name each column once", shown(target)));
         }
         columns.push(column);
     }
     if columns.len() == names.len() {
-        return Err("every column is a target; leave at least one column as a feature".to_owned());
+        return Err("--target names every column; leave at least one as an input".to_owned());
     }
     Ok(columns)
 }
@@ -262,7 +262,7 @@ fn unknown_target(names: &[String], target: &str) -> String {
         _ if names.iter().all(|name| name.parse::<f64>().is_ok()) => "; the first line must be a header".to_owned(),
         _ => closest(names, target).map_or(String::new(), |name| format!("; did you mean {}?", shown(name))),
     };
-    format!("no column is named {}{hint} (available columns: {})", shown(target), listed(names))
+    format!("--target {}: no such column{hint} (available columns: {})", shown(target), listed(names))
 }
 
 /// The name that differs from `wanted` in at most a third of its characters, if there is one.

@@ -26,30 +26,29 @@ pub struct Row {
 }
 
 /// A metrics file in the making. The file of the given name appears when the run ends; until then the rows are beside it,
-/// in a file whose name has `.partial` at its end, so that an older result is never lost to a run that fails.
+/// in a file whose name has `.partial` at its end, so that an older result is never lost to a run that fails. A stream,
+/// as a pipe, is written as the rows come.
 #[derive(Debug)]
 pub struct MetricsWriter {
     path: PathBuf,
+    /// The same as `path` for a stream.
     partial: PathBuf,
     file: BufWriter<File>,
     json: bool,
+    /// Whether the partial file is worth keeping.
+    has_rows: bool,
 }
 
 impl MetricsWriter {
     /// Opens the file; `.jsonl` at its end means JSON lines, anything else CSV.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be created.
+    /// [`Error::Usage`] when it cannot be created.
     pub fn create(path: &Path, ensemble: bool) -> Result<Self> {
-        if path.is_dir() {
-            return Err(Error::Usage(format!("--metrics {}: expected a file, found a folder", path.display())));
-        }
-        let mut name = path.as_os_str().to_owned();
-        name.push(".partial");
-        let partial = PathBuf::from(name);
-        let file = BufWriter::new(File::create(&partial).map_err(|e| Error::io(&partial, e))?);
+        let refuse = |text: String| Error::Usage(format!("--metrics {}: {text}", path.display()));
         let json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("jsonl"));
-        let mut writer = Self { path: path.to_path_buf(), partial, file, json };
+        let (path, partial, file) = open(path).map_err(refuse)?;
+        let mut writer = Self { path, partial, file: BufWriter::new(file), json, has_rows: false };
         if !json {
             let model = if ensemble { "model," } else { "" };
             writer.line(&format!("step,{model}loss,learning_rate,elapsed_s"))?;
@@ -57,11 +56,17 @@ impl MetricsWriter {
         Ok(writer)
     }
 
+    /// Where the rows of a run that failed are; `None` if it wrote none, or into a stream.
+    pub fn partial(&self) -> Option<&Path> {
+        (self.has_rows && self.partial != self.path).then_some(&self.partial)
+    }
+
     /// Adds a row.
     ///
     /// # Errors
     /// [`Error::Io`] when the disk is full or gone.
     pub fn write(&mut self, row: &Row) -> Result<()> {
+        self.has_rows = true;
         if self.json {
             // JSON has no NaN and no infinity; null stands for them.
             let text = serde_json::to_string(row).map_err(|e| Error::io(&self.partial, e.into()))?;
@@ -85,10 +90,49 @@ impl MetricsWriter {
     /// As for [`MetricsWriter::write`].
     pub fn finish(mut self) -> Result<()> {
         self.flush()?;
+        self.has_rows = true;
+        if self.partial == self.path {
+            return Ok(());
+        }
         std::fs::rename(&self.partial, &self.path).map_err(|e| Error::io(&self.path, e))
     }
 
     fn line(&mut self, text: &str) -> Result<()> {
         writeln!(self.file, "{text}").map_err(|e| Error::io(&self.partial, e))
+    }
+}
+
+/// Opens what is written until the run ends: the final path, the partial one, and the file; or why it cannot be opened.
+fn open(path: &Path) -> Result<(PathBuf, PathBuf, File), String> {
+    if path.is_dir() {
+        return Err("expected a file, found a folder; add the name of a file".into());
+    }
+    if path == Path::new("/dev/stdout") {
+        return Err("stdout is for the summary; name a file".into());
+    }
+    let stream = path.metadata().is_ok_and(|found| !found.is_file());
+    // A link stays a link: its file is what is replaced.
+    let target = if stream { None } else { path.canonicalize().ok() };
+    let path = target.unwrap_or_else(|| path.to_path_buf());
+    let mut partial = path.clone().into_os_string();
+    partial.push(if stream { "" } else { ".partial" });
+    let partial = PathBuf::from(partial);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match (File::create(&partial), folder) {
+        (Ok(file), _) => Ok((path, partial, file)),
+        (Err(_), Some(folder)) if !folder.is_dir() => {
+            Err(format!("there is no folder {}; make it first", folder.display()))
+        }
+        (Err(error), _) => Err(format!("cannot write {}: {error}", partial.display())),
+    }
+}
+
+impl Drop for MetricsWriter {
+    /// Leaves nothing behind of a run that failed before its first row.
+    fn drop(&mut self) {
+        if !self.has_rows && self.partial != self.path {
+            // What cannot be removed is harmless.
+            let _ = std::fs::remove_file(&self.partial);
+        }
     }
 }

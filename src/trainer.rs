@@ -9,7 +9,7 @@ use crate::cpu::{self, CpuExecutor};
 use crate::data::{self, Dataset};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
-use crate::gpu::{self, AdapterSummary, Device, GpuExecutor};
+use crate::gpu::{self, AdapterChoice, AdapterSummary, Device, GpuExecutor};
 use crate::plan::{Plan, Source, TrainStep};
 use crate::run::{Observer, Outcome, Pace, Run};
 use crate::shader::Walk;
@@ -141,21 +141,33 @@ pub fn plan_of(config: &TrainConfig, models: usize) -> Result<(Option<Dataset>, 
 /// Floating-point operations per step below which a thread pool costs a software adapter more than it brings.
 const SMALL: usize = 8_000_000;
 
+/// What a machine without an adapter lacks.
+pub(crate) const INSTALL: &str =
+    "a driver for a GPU, or a software adapter (Debian and Ubuntu: `apt install mesa-vulkan-drivers libvulkan1`)";
+
 /// The adapter of a config; `None` where the cpu executor is asked for, or is all that there is.
 fn open_device(config: &TrainConfig, plan: &Plan, observer: &mut dyn Observer) -> Result<Option<Device>> {
     if config.executor == ExecutorChoice::Cpu {
+        if config.adapter != AdapterChoice::default() {
+            let text =
+                "--executor cpu uses no adapter: leave out --adapter and --backend, or choose another --executor";
+            return Err(Error::Usage(text.into()));
+        }
         return Ok(None);
     }
     let single_threaded = plan.step.models == 1 && plan.flops() < SMALL;
     gpu::prepare_software_adapters(single_threaded);
     let Some(found) = gpu::choose(&config.adapter)? else {
-        let install = "no graphics adapter was found. A driver for a GPU, or a software adapter (Debian and Ubuntu: \
-                       `apt install mesa-vulkan-drivers libvulkan1`), is needed";
         if config.executor == ExecutorChoice::Auto {
-            observer.notice(&format!("{install} to train on WebGPU; training on the built-in cpu executor instead"));
+            observer.notice(&format!(
+                "no graphics adapter was found, so this trains on the built-in cpu executor; for WebGPU, install {INSTALL}"
+            ));
             return Ok(None);
         }
-        return Err(Error::Device(format!("{install} for --executor {}; --executor cpu needs none", config.executor)));
+        return Err(Error::Device(format!(
+            "no graphics adapter was found for --executor {}: install {INSTALL}, or train with --executor cpu",
+            config.executor
+        )));
     };
     if found.is_software() {
         let threads =

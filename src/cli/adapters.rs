@@ -1,11 +1,11 @@
 //! `fori adapters`.
 
-#![expect(clippy::print_stdout, reason = "results go to stdout")]
-
 use clap::Args;
 
+use super::output::print;
 use crate::error::{Error, Result};
 use crate::gpu::{self, Found};
+use crate::trainer::INSTALL;
 
 /// Arguments of `fori adapters`.
 #[derive(Debug, Args)]
@@ -23,24 +23,22 @@ pub(super) fn run(args: &AdaptersArgs) -> Result<()> {
     if args.json {
         let list: Vec<_> = found.iter().map(json).collect();
         let text = serde_json::to_string(&list).map_err(|e| Error::io("stdout", e.into()))?;
-        println!("{text}");
-        return Ok(());
+        return print(text);
     }
     if found.is_empty() {
-        println!("no adapter was found; training would use the built-in cpu executor");
-        println!("a software adapter for Debian and Ubuntu: apt install mesa-vulkan-drivers libvulkan1");
-        return Ok(());
+        print("no adapter was found: training would use the built-in cpu executor")?;
+        return print(format!("for WebGPU, install {INSTALL}"));
     }
     let taken = found.iter().position(|f| f.unsuitable.is_none());
     for (i, adapter) in found.iter().enumerate() {
-        println!("{}", adapter.summary);
+        print(&adapter.summary)?;
         match &adapter.unsuitable {
-            Some(reason) => println!("  cannot train: {reason}"),
-            None if taken == Some(i) => println!("  taken by default: {}", why(adapter, &found)),
-            None => println!("  usable with --adapter or --backend"),
+            Some(reason) => print(format!("  cannot train: {reason}"))?,
+            None if taken == Some(i) => print(format!("  taken by default: {}", why(adapter, &found)))?,
+            None => print("  usable with --adapter or --backend")?,
         }
         for (name, value) in adapter.facts() {
-            println!("  {name:<26} {value}");
+            print(format!("  {name:<26} {value}"))?;
         }
     }
     Ok(())

@@ -1,16 +1,18 @@
 //! The command line: flags into configs, results onto the screen. The only module that knows clap.
 
 mod adapters;
+mod output;
 mod plan;
 mod progress;
 mod summary;
 mod train;
+mod values;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, parser::ValueSource};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Train small neural networks on any GPU through WebGPU, with the whole loop on the device.
 #[derive(Debug, Parser)]
@@ -32,7 +34,7 @@ enum Command {
 
 /// Parses the command line, runs the command, prints `error: ...` where it fails, and returns the exit code.
 pub fn main() -> ExitCode {
-    let matches = match Cli::command().try_get_matches() {
+    let matches = match command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => {
             let failed = error.use_stderr();
@@ -41,14 +43,24 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if failed { 2 } else { 0 });
         }
     };
-    let result = Cli::from_arg_matches(&matches).map_err(|e| crate::error::Error::Usage(e.to_string()));
-    match result.and_then(|cli| run(&cli)) {
+    let parsed = Cli::from_arg_matches(&matches).map_err(|e| Error::Usage(e.to_string()));
+    match refuse_swept_flags(&matches).and(parsed).and_then(|cli| run(&cli)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             progress::complain(&error);
             ExitCode::from(error.exit_code())
         }
     }
+}
+
+/// The flags. A value may begin with a minus sign, so that the message about it says what was expected.
+fn command() -> clap::Command {
+    Cli::command().mut_subcommands(|command| {
+        command.mut_args(|arg| {
+            let takes_value = arg.get_action().takes_values();
+            arg.allow_negative_numbers(takes_value)
+        })
+    })
 }
 
 fn run(cli: &Cli) -> Result<()> {
@@ -59,7 +71,34 @@ fn run(cli: &Cli) -> Result<()> {
     }
 }
 
-/// Parses by `FromStr`, for clap.
-fn parse<T: std::str::FromStr<Err = crate::error::Error>>(text: &str) -> std::result::Result<T, String> {
-    text.parse().map_err(|e: crate::error::Error| e.to_string())
+/// Fails where a hyperparameter is both swept and set by its own flag.
+fn refuse_swept_flags(matches: &ArgMatches) -> Result<()> {
+    let Some((_, matches)) = matches.subcommand() else { return Ok(()) };
+    let swept = matches.try_get_many::<(String, Vec<f64>)>("sweep").ok().flatten();
+    let set = |name: &str| {
+        let known = matches.try_contains_id(name).unwrap_or(false);
+        known && matches.value_source(name) == Some(ValueSource::CommandLine)
+    };
+    match swept.into_iter().flatten().find(|(name, _)| set(name)) {
+        Some((name, _)) => Err(Error::Usage(format!(
+            "--{} and --sweep {name}=... contradict each other: leave one of them out",
+            name.replace('_', "-")
+        ))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::TrainConfig;
+
+    #[test]
+    fn flags_left_out_give_the_defaults_of_the_library() {
+        command().debug_assert();
+        let matches = command().try_get_matches_from(["fori", "train"]).expect("no flag is required");
+        let cli = Cli::from_arg_matches(&matches).expect("the flags fit their struct");
+        let Command::Train(args) = &cli.command else { panic!("expected train, got {cli:?}") };
+        assert_eq!(args.config(), TrainConfig::default(), "config of `fori train`");
+    }
 }

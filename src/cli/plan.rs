@@ -1,9 +1,8 @@
 //! `fori plan`.
 
-#![expect(clippy::print_stdout, reason = "results go to stdout")]
-
 use clap::Args;
 
+use super::output::print;
 use super::train::{self, DeviceArgs, ModelArgs};
 use crate::config::ExecutorChoice;
 use crate::error::Result;
@@ -20,27 +19,24 @@ pub(super) struct PlanArgs {
     model: ModelArgs,
     #[command(flatten)]
     device: DeviceArgs,
-    /// Print the whole WGSL module instead.
+    /// Print the whole WGSL module instead of the plan.
     #[arg(long, help_heading = "Output")]
     wgsl: bool,
 }
 
-/// Prints the plan for the adapter that training would take; the portable one where there is none.
+/// Prints the plan for the adapter that training would take; the portable one where it would take none.
 pub(super) fn run(args: &PlanArgs) -> Result<()> {
     let config = train::config(&args.model, &args.device, 1);
     let members = config.members()?;
-    let (_, mut plan) = plan_of(&config, members.len())?;
-    gpu::prepare_software_adapters(true);
-    if let Some(found) = gpu::choose(&config.adapter)? {
-        plan = Plan::new(TrainStep { products: found.products(), ..plan.step })?;
+    let (_, mut plan) = plan_of(&config, members.len()).map_err(|e| train::name_flag(e, &args.model))?;
+    if config.executor != ExecutorChoice::Cpu {
+        gpu::prepare_software_adapters(true);
+        if let Some(found) = gpu::choose(&config.adapter)? {
+            plan = Plan::new(TrainStep { products: found.products(), ..plan.step })?;
+        }
     }
     let walk = if config.executor == ExecutorChoice::Persistent { Walk::Persistent } else { Walk::Recorded };
     let shader = Shader::of(&plan, walk);
     shader.validate()?;
-    if args.wgsl {
-        print!("{}", shader.text);
-    } else {
-        print!("{plan}");
-    }
-    Ok(())
+    if args.wgsl { print(shader.text.trim_end()) } else { print(plan.to_string().trim_end()) }
 }

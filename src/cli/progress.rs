@@ -1,22 +1,24 @@
 //! What a run says while it lasts: a bar on a terminal, plain lines elsewhere, notices, and the metrics file.
 
-#![expect(clippy::print_stderr, reason = "this is where the command line speaks")]
-
 use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::output::{loss_text, say};
 use crate::config::{Member, TrainConfig};
 use crate::error::{Error, Result};
 use crate::metrics::{MetricsWriter, Row};
 use crate::run::Observer;
 use crate::trainer::Trainer;
 
-/// Prints an error on stderr.
+/// Prints an error on stderr; an interruption is none.
 pub(super) fn complain(error: &Error) {
-    eprintln!("error: {error}");
+    match error {
+        Error::Interrupted => say(error),
+        _ => say(format_args!("error: {error}")),
+    }
 }
 
 /// The observer of the command line.
@@ -28,6 +30,8 @@ pub(super) struct Console {
     /// Reported steps in the metrics file.
     metrics_every: u64,
     metrics: Option<MetricsWriter>,
+    /// The last step seen and its losses, which are reported at the end where the run ends early.
+    last: (u64, Vec<f32>),
     bar: Option<ProgressBar>,
     quiet: bool,
     started: Instant,
@@ -49,6 +53,7 @@ impl Console {
             every: log_every.unwrap_or_else(|| config.steps.div_ceil(20)),
             metrics_every: log_every.unwrap_or_else(|| config.steps.div_ceil(1000)),
             metrics,
+            last: (0, Vec::new()),
             bar: None,
             quiet,
             started: Instant::now(),
@@ -64,13 +69,13 @@ impl Console {
         let widths: Vec<_> = model.widths.iter().map(ToString::to_string).collect();
         let place = trainer.adapter().map_or("this processor".into(), ToString::to_string);
         let count = if self.members.len() == 1 { String::new() } else { format!("{} models of ", self.members.len()) };
-        eprintln!(
+        say(format_args!(
             "training {count}[{}] ({} parameters) for {} steps, executor {} on {place}",
             widths.join(", "),
             model.parameter_count(),
             self.steps,
             trainer.executor(),
-        );
+        ));
         if std::io::stderr().is_terminal() {
             let bar = ProgressBar::new(self.steps);
             let template = "{bar:30} {pos}/{len} steps, loss {msg}, {per_sec}, {eta} left";
@@ -81,12 +86,28 @@ impl Console {
         }
     }
 
-    /// Ends the bar and gives the metrics file its name.
+    /// Ends the bar, reports the last step of a run that ended early, and gives the metrics file its name.
     pub(super) fn finish(&mut self) -> Result<()> {
+        self.clear_bar();
+        let (step, losses) = std::mem::take(&mut self.last);
+        if step > 0 && !reported(step, self.metrics_every, self.steps) {
+            self.write_metrics(step, &losses, self.started.elapsed().as_secs_f64())?;
+        }
+        self.metrics.take().map_or(Ok(()), MetricsWriter::finish)
+    }
+
+    /// Ends the bar of a run that failed, and says where its metrics are.
+    pub(super) fn abandon(&mut self) {
+        self.clear_bar();
+        if let Some(partial) = self.metrics.as_ref().and_then(MetricsWriter::partial) {
+            say(format_args!("note: the metrics of the steps so far are in {}", partial.display()));
+        }
+    }
+
+    fn clear_bar(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
-        self.metrics.take().map_or(Ok(()), MetricsWriter::finish)
     }
 
     /// Writes the rows of a step into the metrics file.
@@ -102,12 +123,22 @@ impl Console {
 
     /// Prints the line of a step.
     fn print(&self, step: u64, losses: &[f32]) {
-        let (best, worst) = losses.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(a, b), &l| (a.min(l), b.max(l)));
-        if losses.len() == 1 {
-            eprintln!("step {step:>9}  loss {best:.6}");
-        } else {
-            eprintln!("step {step:>9}  loss {best:.6} to {worst:.6}");
-        }
+        let text = match losses {
+            [loss] => loss_text(*loss),
+            _ => range_text(losses),
+        };
+        say(format_args!("step {step:>9}  loss {text}"));
+    }
+}
+
+/// The losses of an ensemble: the best, the worst, and how many are not finite.
+fn range_text(losses: &[f32]) -> String {
+    let finite = || losses.iter().copied().filter(|l| l.is_finite());
+    let lost = losses.len() - finite().count();
+    let lost = if lost > 0 { format!(" ({lost} of {} diverged)", losses.len()) } else { String::new() };
+    match (finite().reduce(f32::min), finite().reduce(f32::max)) {
+        (Some(best), Some(worst)) => format!("{} to {}{lost}", loss_text(best), loss_text(worst)),
+        _ => format!("NaN{lost}"),
     }
 }
 
@@ -129,17 +160,19 @@ impl Observer for Console {
             }
         }
         if let Some(bar) = &self.bar {
-            let best = losses.iter().rev().take(models).copied().fold(f32::INFINITY, f32::min);
-            bar.set_message(format!("{best:.6}"));
+            let best = losses.iter().rev().take(models).copied().reduce(f32::min);
+            bar.set_message(loss_text(best.unwrap_or(f32::NAN)));
             bar.set_position(first_step + (losses.len() / models) as u64);
         }
+        let tail = losses.len().saturating_sub(models);
+        self.last = (first_step + (losses.len() / models) as u64, losses[tail..].to_vec());
         self.metrics.as_mut().map_or(Ok(()), MetricsWriter::flush)
     }
 
     fn notice(&mut self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("note: {text}")),
-            None => eprintln!("note: {text}"),
+            Some(bar) => bar.suspend(|| say(format_args!("note: {text}"))),
+            None => say(format_args!("note: {text}")),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! What a run says at its end: a table for people, one object for machines.
 
-#![expect(clippy::print_stdout, reason = "results go to stdout")]
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::output::{loss_text, print as line};
 use crate::config::TrainConfig;
 use crate::error::{Error, Result};
 use crate::gpu::AdapterSummary;
@@ -19,6 +20,7 @@ struct Summary<'a> {
     train_loss: Option<f64>,
     seconds: f64,
     us_per_step: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     us_per_model_step: Option<f64>,
     first_step_seconds: f64,
     executor: &'static str,
@@ -32,16 +34,18 @@ struct Summary<'a> {
     seed: u64,
     interrupted: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    models: Vec<ModelSummary>,
+    models: Vec<ModelSummary<'a>>,
     version: &'static str,
 }
 
 /// One model of an ensemble.
 #[derive(Debug, Serialize)]
-struct ModelSummary {
+struct ModelSummary<'a> {
     model: usize,
     seed: u64,
-    learning_rate: f64,
+    /// The learning rate, and what else is swept.
+    #[serde(flatten)]
+    hyper: BTreeMap<&'a str, f64>,
     final_loss: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     train_loss: Option<f64>,
@@ -49,15 +53,19 @@ struct ModelSummary {
     diverged_at: Option<u64>,
 }
 
-fn models(trained: &Trained) -> Vec<ModelSummary> {
+fn models<'a>(config: &'a TrainConfig, trained: &Trained) -> Vec<ModelSummary<'a>> {
     let outcome = &trained.outcome;
-    let summary = |(model, member): (usize, &crate::config::Member)| ModelSummary {
-        model,
-        seed: member.seed,
-        learning_rate: member.hyper.learning_rate,
-        final_loss: finite(outcome.final_losses[model]),
-        train_loss: trained.train_losses.as_ref().map(|l| l[model]),
-        diverged_at: outcome.diverged[model],
+    let summary = |(model, member): (usize, &crate::config::Member)| {
+        let mut hyper = BTreeMap::from([("learning_rate", member.hyper.learning_rate)]);
+        hyper.extend(config.swept(model));
+        ModelSummary {
+            model,
+            seed: member.seed,
+            hyper,
+            final_loss: finite(outcome.final_losses[model]),
+            train_loss: trained.train_losses.as_ref().map(|l| l[model]),
+            diverged_at: outcome.diverged[model],
+        }
     };
     trained.members.iter().enumerate().map(summary).collect()
 }
@@ -69,7 +77,7 @@ fn finite(loss: f32) -> Option<f32> {
 /// Prints the JSON object.
 pub(super) fn print_json(config: &TrainConfig, trained: &Trained) -> Result<()> {
     let outcome = &trained.outcome;
-    let models = models(trained);
+    let models = models(config, trained);
     let best = models.iter().filter_map(|m| m.final_loss).reduce(f32::min);
     let train_loss = trained.train_losses.as_ref().and_then(|l| l.iter().copied().reduce(f64::min));
     #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
@@ -83,7 +91,7 @@ pub(super) fn print_json(config: &TrainConfig, trained: &Trained) -> Result<()> 
         train_loss,
         seconds: outcome.seconds,
         us_per_step: outcome.us_per_step,
-        us_per_model_step: outcome.us_per_step.map(|us| us / count),
+        us_per_model_step: outcome.us_per_step.filter(|_| models.len() > 1).map(|us| us / count),
         first_step_seconds: outcome.first_step_seconds,
         executor: trained.executor,
         iters_per_submit: outcome.iters_per_submit,
@@ -99,43 +107,46 @@ pub(super) fn print_json(config: &TrainConfig, trained: &Trained) -> Result<()> 
         version: env!("CARGO_PKG_VERSION"),
     };
     let text = serde_json::to_string(&summary).map_err(|e| Error::io("stdout", e.into()))?;
-    println!("{text}");
-    Ok(())
+    line(text)
 }
 
 /// Prints the summary for people.
-pub(super) fn print(trained: &Trained) {
+pub(super) fn print(config: &TrainConfig, trained: &Trained) -> Result<()> {
     let outcome = &trained.outcome;
     let pace = outcome.us_per_step.map_or(String::new(), |us| format!(", {us:.1} µs per step"));
-    println!(
+    line(format_args!(
         "{} steps in {:.2} s{pace} (first step after {:.2} s)",
         outcome.steps, outcome.seconds, outcome.first_step_seconds
-    );
-    println!(
+    ))?;
+    line(format_args!(
         "executor {}, {} steps per submission, {} submissions, {} steps verified",
         trained.executor, outcome.iters_per_submit, outcome.submissions, outcome.verified_steps
-    );
-    let models = models(trained);
-    if let [only] = models.as_slice() {
-        println!("final loss {:.6}", outcome.final_losses[0]);
-        if let Some(loss) = only.train_loss {
-            println!("loss over the whole table {loss:.6}");
-        }
-        return;
-    }
-    print_models(models);
+    ))?;
+    let models = models(config, trained);
+    let [only] = models.as_slice() else { return print_models(models) };
+    line(format_args!("final loss {}", loss_text(outcome.final_losses[0])))?;
+    only.train_loss.map_or(Ok(()), |loss| line(format_args!("loss over the whole table {}", table_text(loss))))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "for six decimals")]
+fn table_text(loss: f64) -> String {
+    loss_text(loss as f32)
 }
 
 /// Prints the table of an ensemble, best first.
-fn print_models(mut models: Vec<ModelSummary>) {
-    let key = |m: &ModelSummary| m.train_loss.unwrap_or_else(|| m.final_loss.map_or(f64::INFINITY, f64::from));
+fn print_models(mut models: Vec<ModelSummary<'_>>) -> Result<()> {
+    let key = |m: &ModelSummary<'_>| m.train_loss.unwrap_or_else(|| m.final_loss.map_or(f64::INFINITY, f64::from));
     models.sort_by(|a, b| key(a).total_cmp(&key(b)));
+    let names: Vec<_> = models.first().map_or(Vec::new(), |m| m.hyper.keys().copied().collect());
+    let headings: String = names.iter().map(|name| format!(" {name:>14}")).collect();
     let table_loss = models.iter().any(|m| m.train_loss.is_some());
-    let heading = if table_loss { "  table loss" } else { "" };
-    println!("\n{:>6} {:>6} {:>14} {:>12}{heading}", "model", "seed", "learning_rate", "final loss");
+    let heading = if table_loss { "   table loss" } else { "" };
+    line(format_args!("\n{:>6} {:>6}{headings} {:>12}{heading}", "model", "seed", "final loss"))?;
     for m in &models {
-        let loss = m.final_loss.map_or("diverged".into(), |l| format!("{l:.6}"));
-        let table = m.train_loss.map_or(String::new(), |l| format!("  {l:>10.6}"));
-        println!("{:>6} {:>6} {:>14} {loss:>12}{table}", m.model, m.seed, m.learning_rate);
+        let hyper: String = m.hyper.values().map(|value| format!(" {:>14}", format!("{value:?}"))).collect();
+        let loss = m.final_loss.map_or("diverged".into(), loss_text);
+        let table = m.train_loss.map_or(String::new(), |l| format!(" {:>12}", table_text(l)));
+        line(format_args!("{:>6} {:>6}{hyper} {loss:>12}{table}", m.model, m.seed))?;
     }
+    Ok(())
 }

@@ -114,12 +114,22 @@ fn rows_and_headers_are_refused_with_line_and_cure() {
         ("no name", "a,,y\n1,2,3\n", &["y"], "line 1: column 2 has no name; name it"),
         ("trailing comma", "\na,y, \n1,2,3\n", &["y"], "line 2: column 3 has no name"),
         ("same name", "a,y,\" a\"\n1,2,3\n", &["y"], "line 1: columns 1 and 3 are both named \"a\"; rename"),
-        ("no target", "a,y\n1,2\n", &[], "line 1: no target column was given; name at least one of \"a\", \"y\""),
-        ("target twice", "a,y\n1,2\n", &["y", "y"], "line 1: target column \"y\" was given twice"),
-        ("only targets", "a,y\n1,2\n", &["y", "a"], "line 1: every column is a target; leave at least one"),
-        ("unknown target", "a,y\n1,2\n", &["x"], "line 1: no column is named \"x\" (available columns: \"a\", \"y\")"),
+        (
+            "no target",
+            "a,y\n1,2\n",
+            &[],
+            "line 1: no target column was given; give --target one or more of \"a\", \"y\"",
+        ),
+        ("target twice", "a,y\n1,2\n", &["y", "y"], "line 1: --target names \"y\" twice; name each"),
+        ("only targets", "a,y\n1,2\n", &["y", "a"], "line 1: --target names every column; leave at least one"),
+        (
+            "unknown target",
+            "a,y\n1,2\n",
+            &["x"],
+            "line 1: --target \"x\": no such column (available columns: \"a\", \"y\")",
+        ),
         ("misspelling", "age,progression\n1,2\n", &["progresion"], "did you mean \"progression\"? (available"),
-        ("case", "age,Y\n1,2\n", &["y"], "no column is named \"y\"; did you mean \"Y\"?"),
+        ("case", "age,Y\n1,2\n", &["y"], "--target \"y\": no such column; did you mean \"Y\"?"),
         ("semicolons", "a;y\n1;2\n", &["y"], "fields must be separated by commas (available columns: \"a;y\")"),
         ("no header", "1,2\n3,4\n", &["y"], "the first line must be a header (available columns: \"1\", \"2\")"),
     ];
@@ -150,7 +160,8 @@ fn text_that_is_not_utf8_is_refused() {
 fn overflow_of_f32_is_refused_unless_standardized_away() {
     let large = "a,y\n1,1\n-4e38,2\n";
     let got = refusal(large, &["y"], false);
-    let want = "line 3: column \"a\": magnitude 4e38 is too large for 32-bit floats; standardize or rescale";
+    let want =
+        "line 3: column \"a\": magnitude 4e38 is too large for 32-bit floats; leave out --no-standardize, or rescale";
     assert!(got.starts_with(want), "{got}");
     let data = read(large, &["y"], true).expect("standardized values are small");
     assert_eq!(data.features, [1.0, -1.0], "two values lie one deviation from their mean");

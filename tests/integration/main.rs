@@ -7,6 +7,17 @@
     reason = "a test crate exports nothing, and fails by panicking"
 )]
 
+#![expect(
+    clippy::expect_used,
+    clippy::print_stderr,
+    reason = "a helper of tests fails them, and says why one is skipped"
+)]
+#![expect(unreachable_pub, reason = "the modules share their helpers")]
+
+mod cli;
+mod cli_commands;
+mod cli_errors;
+mod cli_train;
 mod common;
 mod cpu;
 
