@@ -66,7 +66,7 @@ fn the_prelude_has_the_numbers_of_the_plan() {
 }
 
 /// The fields of `Layer` in `shaders/shared/arenas.wgsl`, in the order in which the prelude lists their values.
-const LAYER: [&str; 13] = [
+const LAYER: [&str; 14] = [
     "inputs",
     "outputs",
     "input_vectors",
@@ -80,6 +80,7 @@ const LAYER: [&str; 13] = [
     "backward_tiles",
     "update_tiles",
     "update_row_tiles",
+    "update_flipped",
 ];
 
 #[test]
@@ -123,7 +124,7 @@ fn assert_words(module: &Module, name: &str, fields: &[&str], size: u32) {
 #[test]
 fn structs_have_the_layout_that_the_host_writes() {
     for_each(|_, _, module, _| {
-        assert_words(module, "Layer", &LAYER, 52);
+        assert_words(module, "Layer", &LAYER, 56);
         assert_words(module, "Chunk", &["first_step", "steps", "one", "reserved"], 16);
     });
 }
