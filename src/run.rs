@@ -238,7 +238,8 @@ impl Run<'_> {
         let mut outcome = progress.outcome;
         outcome.seconds = (now - self.started).as_secs_f64();
         outcome.steps = progress.verified;
-        outcome.iters_per_submit = progress.sizes.iters;
+        let run = usize::try_from(outcome.verified_steps).unwrap_or(usize::MAX);
+        outcome.iters_per_submit = progress.sizes.iters.min(run.max(1));
         #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
         if let Some((first, step)) = progress.first.take() {
             let steps = progress.verified.saturating_sub(step);
@@ -275,6 +276,19 @@ impl Progress {
     }
 }
 
+/// Checks that an executor of `capacity` steps per chunk can keep a pace.
+///
+/// # Errors
+/// [`Error::Usage`] with the flag and the range.
+pub fn check_pace(iters_per_submit: Option<usize>, capacity: usize) -> Result<()> {
+    match iters_per_submit {
+        Some(iters) if iters == 0 || iters > capacity => {
+            Err(Error::Usage(format!("--iters-per-submit {iters} is not possible: expected auto, or 1 to {capacity}")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Steps of a submission and of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Sizes {
@@ -291,12 +305,8 @@ struct Sizes {
 
 impl Sizes {
     fn new(pace: Pace, capacity: usize) -> Result<Self> {
+        check_pace(pace.iters_per_submit, capacity)?;
         let iters = pace.iters_per_submit.unwrap_or(1);
-        if iters == 0 || iters > capacity {
-            return Err(Error::Usage(format!(
-                "--iters-per-submit {iters} is not possible: expected auto, or 1 to {capacity}"
-            )));
-        }
         let auto = pace.iters_per_submit.is_none();
         Ok(Self { iters, chunk: iters, auto, budget: pace.submit_budget, limit: capacity })
     }

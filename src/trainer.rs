@@ -4,14 +4,15 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use crate::arenas::Arenas;
+use crate::calibrate::{Candidates, Choice};
 use crate::config::{ExecutorChoice, Member, Task, TrainConfig};
 use crate::cpu::{self, CpuExecutor};
 use crate::data::{self, Dataset};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
-use crate::gpu::{self, AdapterChoice, AdapterSummary, Device, GpuExecutor};
+use crate::gpu::{self, AdapterChoice, AdapterSummary, Device, GpuExecutor, INSTALL};
 use crate::plan::{Plan, Source, TrainStep};
-use crate::run::{Observer, Outcome, Pace, Run};
+use crate::run::{self, Observer, Outcome, Pace, Run};
 use crate::shader::Walk;
 use crate::spec::{Hyperparameters, Model};
 
@@ -23,6 +24,7 @@ pub struct Trainer {
     plan: Plan,
     executor: Box<dyn Executor>,
     adapter: Option<AdapterSummary>,
+    choice: Option<Choice>,
     started: Instant,
 }
 
@@ -43,6 +45,8 @@ pub struct Trained {
     pub executor: &'static str,
     /// The adapter, `None` on the cpu executor.
     pub adapter: Option<AdapterSummary>,
+    /// How `auto` came to the executor.
+    pub choice: Option<Choice>,
 }
 
 impl Trainer {
@@ -59,7 +63,8 @@ impl Trainer {
         let hyper: Vec<_> = members.iter().map(|m| m.hyper).collect();
         let device = open_device(&config, &plan, observer)?;
         let adapter = device.as_ref().map(|d| d.summary.clone());
-        let executor: Box<dyn Executor> = match device {
+        let mut choice = None;
+        let executor: Box<dyn Executor> = match &device {
             None => {
                 let arenas = Arenas::initial(&plan, &seeds, table.as_ref(), 0.0)?;
                 Box::new(CpuExecutor::new(plan.clone(), hyper, arenas))
@@ -67,10 +72,13 @@ impl Trainer {
             Some(device) => {
                 plan = Plan::new(TrainStep { products: device.products, ..plan.step })?;
                 let arenas = Arenas::initial(&plan, &seeds, table.as_ref(), 0.0)?;
-                Box::new(on_device(&config, device, &plan, hyper, &arenas)?)
+                let (executor, chosen) = on_device(&config, device, &plan, &hyper, &arenas)?;
+                choice = chosen;
+                Box::new(executor)
             }
         };
-        Ok(Self { config, members, table, plan, executor, adapter, started })
+        run::check_pace(config.iters_per_submit, executor.capacity())?;
+        Ok(Self { config, members, table, plan, executor, adapter, choice, started })
     }
 
     /// The plan that will be run.
@@ -86,6 +94,11 @@ impl Trainer {
     /// The adapter, `None` on the cpu executor.
     pub fn adapter(&self) -> Option<&AdapterSummary> {
         self.adapter.as_ref()
+    }
+
+    /// How `auto` came to the executor; `None` where it was named.
+    pub fn choice(&self) -> Option<&Choice> {
+        self.choice.as_ref()
     }
 
     /// The name of the executor.
@@ -115,6 +128,7 @@ impl Trainer {
             members: self.members,
             train_losses,
             adapter: self.adapter,
+            choice: self.choice,
         })
     }
 }
@@ -141,10 +155,6 @@ pub fn plan_of(config: &TrainConfig, models: usize) -> Result<(Option<Dataset>, 
 /// Floating-point operations per step below which a thread pool costs a software adapter more than it brings.
 const SMALL: usize = 8_000_000;
 
-/// What a machine without an adapter lacks.
-pub(crate) const INSTALL: &str =
-    "a driver for a GPU, or a software adapter (Debian and Ubuntu: `apt install mesa-vulkan-drivers libvulkan1`)";
-
 /// The adapter of a config; `None` where the cpu executor is asked for, or is all that there is.
 fn open_device(config: &TrainConfig, plan: &Plan, observer: &mut dyn Observer) -> Result<Option<Device>> {
     if config.executor == ExecutorChoice::Cpu {
@@ -160,34 +170,42 @@ fn open_device(config: &TrainConfig, plan: &Plan, observer: &mut dyn Observer) -
     let Some(found) = gpu::choose(&config.adapter)? else {
         if config.executor == ExecutorChoice::Auto {
             observer.notice(&format!(
-                "no graphics adapter was found, so this trains on the built-in cpu executor; for WebGPU, install {INSTALL}"
+                "no graphics adapter was found, so this trains on the built-in cpu executor; for WebGPU: {INSTALL}"
             ));
             return Ok(None);
         }
         return Err(Error::Device(format!(
-            "no graphics adapter was found for --executor {}: install {INSTALL}, or train with --executor cpu",
+            "no graphics adapter was found for --executor {}: {INSTALL}; --executor cpu needs none",
             config.executor
         )));
     };
     if found.is_software() {
-        let threads =
-            if single_threaded { ", without its thread pool, which does not pay for a small network" } else { "" };
+        let llvmpipe = found.summary.name.contains("llvmpipe");
+        let threads = if single_threaded && llvmpipe {
+            ", without its thread pool, which does not pay for a small network"
+        } else {
+            ""
+        };
         observer.notice(&format!("{} is a software adapter: it computes on the processor{threads}", found.summary));
     }
     Device::open(&found).map(Some)
 }
 
-/// The executor that the config asks for.
+/// The executor that the config asks for, and how `auto` came to it.
 fn on_device(
     config: &TrainConfig,
-    device: Device,
+    device: &Device,
     plan: &Plan,
-    hyper: Vec<Hyperparameters>,
+    hyper: &[Hyperparameters],
     arenas: &Arenas<f32>,
-) -> Result<GpuExecutor> {
-    let walk = match config.executor {
-        ExecutorChoice::Persistent => Walk::Persistent,
-        _ => Walk::Recorded,
-    };
-    GpuExecutor::new(device, plan.clone(), hyper, arenas, walk, config.checked)
+) -> Result<(GpuExecutor, Option<Choice>)> {
+    let (checked, steps) = (config.checked, config.steps);
+    let candidates = Candidates { device, plan, hyper, arenas, checked, steps };
+    match config.executor {
+        ExecutorChoice::Persistent => Ok((candidates.build(Walk::Persistent)?, None)),
+        ExecutorChoice::Recorded => Ok((candidates.build(Walk::Recorded)?, None)),
+        ExecutorChoice::Auto | ExecutorChoice::Cpu => {
+            candidates.fastest().map(|(executor, choice)| (executor, Some(choice)))
+        }
+    }
 }

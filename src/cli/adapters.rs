@@ -5,7 +5,6 @@ use clap::Args;
 use super::output::print;
 use crate::error::{Error, Result};
 use crate::gpu::{self, Found};
-use crate::trainer::INSTALL;
 
 /// Arguments of `fori adapters`.
 #[derive(Debug, Args)]
@@ -19,7 +18,7 @@ pub(super) struct AdaptersArgs {
 /// Lists the adapters.
 pub(super) fn run(args: &AdaptersArgs) -> Result<()> {
     gpu::prepare_software_adapters(false);
-    let found = gpu::adapters(None)?;
+    let found = gpu::adapters();
     if args.json {
         let list: Vec<_> = found.iter().map(json).collect();
         let text = serde_json::to_string(&list).map_err(|e| Error::io("stdout", e.into()))?;
@@ -27,7 +26,7 @@ pub(super) fn run(args: &AdaptersArgs) -> Result<()> {
     }
     if found.is_empty() {
         print("no adapter was found: training would use the built-in cpu executor")?;
-        return print(format!("for WebGPU, install {INSTALL}"));
+        return print(gpu::INSTALL);
     }
     let taken = found.iter().position(|f| f.unsuitable.is_none());
     for (i, adapter) in found.iter().enumerate() {

@@ -24,6 +24,8 @@ struct Summary<'a> {
     us_per_model_step: Option<f64>,
     first_step_seconds: f64,
     executor: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auto: Option<&'a crate::calibrate::Choice>,
     iters_per_submit: usize,
     submissions: usize,
     dispatches_per_step: f64,
@@ -94,6 +96,7 @@ pub(super) fn print_json(config: &TrainConfig, trained: &Trained) -> Result<()> 
         us_per_model_step: outcome.us_per_step.filter(|_| models.len() > 1).map(|us| us / count),
         first_step_seconds: outcome.first_step_seconds,
         executor: trained.executor,
+        auto: trained.choice.as_ref(),
         iters_per_submit: outcome.iters_per_submit,
         submissions: outcome.submissions,
         dispatches_per_step,
@@ -122,6 +125,9 @@ pub(super) fn print(config: &TrainConfig, trained: &Trained) -> Result<()> {
         "executor {}, {} steps per submission, {} submissions, {} steps verified",
         trained.executor, outcome.iters_per_submit, outcome.submissions, outcome.verified_steps
     ))?;
+    if let Some(choice) = &trained.choice {
+        line(format_args!("executor auto took {}: {}", choice.executor, choice.why))?;
+    }
     let models = models(config, trained);
     let [only] = models.as_slice() else { return print_models(models) };
     line(format_args!("final loss {}", loss_text(outcome.final_losses[0])))?;

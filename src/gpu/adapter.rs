@@ -17,12 +17,7 @@ pub struct AdapterChoice {
 }
 
 /// The backends by their names on the command line.
-pub const BACKENDS: [(&str, wgpu::Backends); 4] = [
-    ("vulkan", wgpu::Backends::VULKAN),
-    ("metal", wgpu::Backends::METAL),
-    ("dx12", wgpu::Backends::DX12),
-    ("gl", wgpu::Backends::GL),
-];
+pub const BACKENDS: [&str; 4] = ["vulkan", "metal", "dx12", "gl"];
 
 /// An adapter by what a user should know of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -147,20 +142,15 @@ fn unsuitable(adapter: &wgpu::Adapter) -> Option<String> {
 }
 
 /// All adapters, best first: real GPUs before software ones, native interfaces before OpenGL.
-pub fn adapters(backend: Option<&str>) -> Result<Vec<Found>> {
-    let backends = match backend {
-        None => wgpu::Backends::PRIMARY | wgpu::Backends::GL,
-        Some(name) => BACKENDS.iter().find(|(n, _)| *n == name).map(|(_, b)| *b).ok_or_else(|| {
-            Error::Usage(format!("unknown backend `{name}`: expected one of vulkan, metal, dx12, gl"))
-        })?,
-    };
+pub fn adapters() -> Vec<Found> {
+    let backends = wgpu::Backends::PRIMARY | wgpu::Backends::GL;
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = backends;
     let instance = wgpu::Instance::new(descriptor);
     let found = pollster::block_on(instance.enumerate_adapters(backends));
     let mut found: Vec<_> = found.into_iter().map(Found::new).collect();
     found.sort_by_key(|f| (f.unsuitable.is_some(), f.rank));
-    Ok(found)
+    found
 }
 
 /// The adapter to train on: the best one that fits the choice. `None` when the machine has none at all and none was asked
@@ -169,12 +159,8 @@ pub fn adapters(backend: Option<&str>) -> Result<Vec<Found>> {
 /// # Errors
 /// [`Error::Device`] when adapters exist, or one was asked for, and none fits.
 pub fn choose(choice: &AdapterChoice) -> Result<Option<Found>> {
-    let found = adapters(choice.backend.as_deref())?;
-    let wanted = choice.name.as_deref().unwrap_or_default().to_lowercase();
-    let matches = |f: &&Found| {
-        f.summary.name.to_lowercase().contains(&wanted) || f.summary.driver.to_lowercase().contains(&wanted)
-    };
-    let fitting: Vec<_> = found.iter().filter(matches).collect();
+    let found = adapters();
+    let fitting: Vec<_> = found.iter().filter(|f| choice.fits(&f.summary)).collect();
     if let Some(best) = fitting.iter().find(|f| f.unsuitable.is_none()) {
         return Ok(Some((*best).clone()));
     }
@@ -186,9 +172,23 @@ pub fn choose(choice: &AdapterChoice) -> Result<Option<Found>> {
         return Ok(None);
     }
     let names: Vec<_> = found.iter().map(|f| f.summary.to_string()).collect();
-    let have = if names.is_empty() { "there is none".into() } else { format!("there are: {}", names.join("; ")) };
+    let have =
+        if names.is_empty() { format!("there is none. {INSTALL}") } else { format!("there are: {}", names.join("; ")) };
     let asked = [("--adapter", &choice.name), ("--backend", &choice.backend)];
     let asked: Vec<_> =
         asked.iter().filter_map(|(flag, value)| value.as_ref().map(|v| format!("{flag} {v}"))).collect();
     Err(Error::Device(format!("no adapter fits {}: {have}", asked.join(" "))))
+}
+
+/// What a machine without any adapter lacks.
+pub const INSTALL: &str = "A driver for a GPU is needed, or a software adapter (Debian and Ubuntu: apt install \
+                           mesa-vulkan-drivers libvulkan1)";
+
+impl AdapterChoice {
+    /// Whether an adapter is one of those that were asked for.
+    fn fits(&self, summary: &AdapterSummary) -> bool {
+        let text = format!("{} {}", summary.name, summary.driver).to_lowercase();
+        let backend = self.backend.as_ref().is_none_or(|backend| *backend == summary.backend);
+        backend && self.name.as_ref().is_none_or(|name| text.contains(&name.to_lowercase()))
+    }
 }

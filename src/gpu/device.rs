@@ -11,7 +11,7 @@ use crate::plan::Products;
 const HANG: Duration = Duration::from_secs(120);
 
 /// An opened adapter.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Device {
     pub(super) device: wgpu::Device,
     pub(super) queue: wgpu::Queue,

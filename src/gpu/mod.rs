@@ -6,7 +6,7 @@ mod device;
 mod executor;
 mod probe;
 
-pub use adapter::{AdapterChoice, AdapterSummary, BACKENDS, Found, adapters, choose};
+pub use adapter::{AdapterChoice, AdapterSummary, BACKENDS, Found, INSTALL, adapters, choose};
 pub use device::Device;
 pub use executor::GpuExecutor;
 

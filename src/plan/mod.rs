@@ -149,7 +149,9 @@ impl Plan {
     /// Loop trips of one invocation in one step when one workgroup walks all tiles, the measure of an adapter's loop
     /// budget.
     pub fn trips_per_step(&self) -> usize {
-        self.ops.iter().map(|op| op.tiles * (op.trips + 2)).sum::<usize>() + self.ops.len() + 2
+        // Each op has a loop over its tiles, and each layer three rounds of the loops over layers.
+        let ops = self.ops.iter().map(|op| op.tiles * (op.trips + 1) + 1).sum::<usize>();
+        ops + 5 * self.layers.len() + 8
     }
 
     /// Loop trips of one invocation in its longest op, when each tile has its own workgroup.

@@ -65,7 +65,7 @@ pub struct Op {
     pub kind: OpKind,
     /// Workgroups per model.
     pub tiles: usize,
-    /// Loop trips of one invocation in one tile, rounded up.
+    /// Loop trips of one invocation in one tile, rounded up; a loop of n rounds takes n + 1, the last one to leave it.
     pub trips: usize,
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn forward_tiles(step: &TrainStep, inner: usize, columns: usize) -> P
         Products::Tiled { side } => ProductTiles {
             rows: rows.div_ceil(4 * side),
             columns: columns.div_ceil(4 * side),
-            trips: inner.div_ceil(side) * (1 + side) + 4,
+            trips: inner.div_ceil(side) * (2 + side) + 6,
         },
         Products::Broadcast { width } => {
             ProductTiles { rows: rows.div_ceil(2 * width), columns: columns.div_ceil(16), trips: inner.div_ceil(4) }
@@ -109,7 +109,7 @@ pub(crate) fn update_tiles(step: &TrainStep, layer: &DenseLayer) -> ProductTiles
         Products::Tiled { side } => ProductTiles {
             rows: layer.inputs.div_ceil(4 * side),
             columns: layer.outputs.div_ceil(4 * side),
-            trips: rows.div_ceil(side) * (1 + side) + 4,
+            trips: rows.div_ceil(side) * (2 + side) + 6,
         },
         Products::Broadcast { width } => {
             let (lanes, broadcast) =
@@ -122,14 +122,15 @@ pub(crate) fn update_tiles(step: &TrainStep, layer: &DenseLayer) -> ProductTiles
 /// The ops of one step, in order.
 pub(super) fn list(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Op> {
     let (rows, lanes) = (padded_rows(step), step.products.lanes());
-    let widths = layers[0].input_vectors() + layers[layers.len() - 1].output_vectors();
+    let (first, last) = (&layers[0], &layers[layers.len() - 1]);
+    // The products of the synthetic task are the longest of what is sampled.
+    let sample_trips = first.input_vectors() + 1 + last.output_vectors() * (first.inputs + 2) + 1;
     let product = |kind, tiles: ProductTiles| Op { kind, tiles: tiles.rows * tiles.columns, trips: tiles.trips };
-    let mut ops =
-        vec![Op { kind: OpKind::Sample, tiles: rows.div_ceil(lanes), trips: 8 * widths * layers[0].inputs + 8 }];
+    let mut ops = vec![Op { kind: OpKind::Sample, tiles: rows.div_ceil(lanes), trips: sample_trips }];
     for (layer, l) in layers.iter().enumerate() {
         ops.push(product(OpKind::DenseForward { layer }, forward_tiles(step, l.inputs, l.outputs)));
     }
-    let loss_trips = rows.div_ceil(lanes) * (1 + layers[layers.len() - 1].output_vectors()) + 16;
+    let loss_trips = rows.div_ceil(lanes) * (2 + last.output_vectors()) + 16;
     ops.push(Op { kind: OpKind::Loss, tiles: 1, trips: loss_trips });
     for (layer, l) in layers.iter().enumerate().skip(1).rev() {
         ops.push(product(OpKind::DenseBackward { layer }, forward_tiles(step, l.outputs, l.inputs)));
@@ -138,6 +139,6 @@ pub(super) fn list(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Op> {
     let tiles = updates.iter().map(|t| t.rows * t.columns).sum();
     let trips = updates.iter().map(|t| t.trips).max().unwrap_or(0) + layers.len();
     ops.push(Op { kind: OpKind::DenseUpdate, tiles, trips });
-    ops.push(Op { kind: OpKind::Advance, tiles: 1, trips: 1 });
+    ops.push(Op { kind: OpKind::Advance, tiles: 1, trips: 2 });
     ops
 }

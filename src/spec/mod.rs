@@ -21,7 +21,8 @@ use crate::error::{Error, Result};
 pub(crate) fn by_name<T: Copy>(what: &str, name: &str, all: &[T], name_of: impl Fn(T) -> &'static str) -> Result<T> {
     all.iter().copied().find(|&v| name_of(v) == name).ok_or_else(|| {
         let names: Vec<_> = all.iter().map(|&v| name_of(v)).collect();
-        Error::Usage(format!("unknown {what} `{name}`: expected one of {}", names.join(", ")))
+        let one_of = if names.len() > 1 { "one of " } else { "" };
+        Error::Usage(format!("unknown {what} `{name}`: expected {one_of}{}", names.join(", ")))
     })
 }
 

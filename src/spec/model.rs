@@ -20,7 +20,9 @@ impl Model {
     pub fn new(inputs: usize, hidden: &[usize], outputs: usize, activation: Activation) -> Result<Self> {
         let widths: Vec<_> = std::iter::once(inputs).chain(hidden.iter().copied()).chain([outputs]).collect();
         if let Some(width) = widths.iter().find(|&&w| w == 0 || w > MAX_WIDTH) {
-            return Err(Error::Usage(format!("a layer of width {width} is not possible: widths are 1 to {MAX_WIDTH}")));
+            return Err(Error::Usage(format!(
+                "a layer of width {width} is not possible: expected 1 to {MAX_WIDTH}; see --hidden, and the columns of --data"
+            )));
         }
         Ok(Self { widths, activation })
     }

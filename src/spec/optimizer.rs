@@ -93,7 +93,10 @@ impl Hyperparameters {
             let value = *(field.of)(&mut copy);
             #[expect(clippy::cast_possible_truncation, reason = "whether it survives is what is asked")]
             if !(value as f32).is_finite() || !(field.valid)(value) {
-                return Err(Error::Usage(format!("{} {value} is not possible: expected {}", field.name, field.range)));
+                return Err(Error::Usage(format!(
+                    "{} {value:?} is not possible: expected {}, within 32-bit floating point",
+                    field.name, field.range
+                )));
             }
         }
         Ok(())

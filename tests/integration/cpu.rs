@@ -22,7 +22,8 @@ fn run(executor: &mut dyn Executor, steps: usize, chunk: usize) -> (Vec<f32>, Ar
 
 fn small_table(rows: usize, inputs: usize, outputs: usize) -> Dataset {
     let names = |prefix: &str, n: usize| (0..n).map(|i| format!("{prefix}{i}")).collect();
-    let values = |n: usize, scale: f32| (0..n).map(|i| ((i * 37 % 19) as f32 - 9.0) * scale).collect();
+    let values =
+        |n: usize, scale: f32| (0..19_i8).cycle().step_by(37).take(n).map(|i| f32::from(i - 9) * scale).collect();
     Dataset {
         rows,
         feature_names: names("f", inputs),
@@ -44,9 +45,12 @@ fn reference_run_follows_golden() {
     assert_close("losses", &f64s(&losses), &golden("trajectory.safetensors")["loss_f32"], 1e-4, 0.0);
 }
 
+/// Hidden widths, inputs, outputs, activation, optimizer, batch.
+type Row = (&'static [usize], usize, usize, Activation, Optimizer, usize);
+
 #[test]
 fn odd_networks_follow_the_oracle() {
-    let rows: [(&[usize], usize, usize, Activation, Optimizer, usize); 6] = [
+    let rows: [Row; 6] = [
         (&[64, 64], 2, 1, Activation::Gelu, Optimizer::Adam, 64),
         (&[65], 3, 5, Activation::Tanh, Optimizer::Sgd, 17),
         (&[7, 257, 1], 1, 3, Activation::Relu, Optimizer::Adam, 3),

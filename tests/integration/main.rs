@@ -6,7 +6,6 @@
     clippy::print_stderr,
     reason = "a test crate exports nothing, and fails by panicking"
 )]
-
 #![expect(
     clippy::expect_used,
     clippy::print_stderr,

@@ -266,7 +266,7 @@ fn impossible_members_are_refused() {
     assert_usage(swept("b1", &[0.5, 1.0]), "b1 1");
     assert_usage(swept("learning_rate", &[-1.0]), "learning_rate -1");
     assert_usage(swept("eps", &[f64::NAN]), "eps NaN");
-    assert_usage(swept("learning_rate", &[]), "--sweep without values");
+    assert_usage(swept("learning_rate", &[]), "--sweep learning_rate= trains nothing");
     let seeds = TrainConfig { seed: u64::MAX, ensemble: 2, ..TrainConfig::default() }.members();
     let seeds: Vec<_> = seeds.expect("any seed is possible").iter().map(|m| m.seed).collect();
     assert_eq!(seeds, [u64::MAX, 0], "seeds wrap around");
