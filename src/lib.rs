@@ -18,3 +18,4 @@ pub mod run;
 pub mod shader;
 pub mod spec;
 pub mod trainer;
+pub mod tune;

@@ -14,7 +14,8 @@ use crate::gpu::{self, AdapterChoice, AdapterSummary, Device, GpuExecutor, INSTA
 use crate::plan::{Plan, Source, TrainStep};
 use crate::run::{self, Observer, Outcome, Pace, Run};
 use crate::shader::Walk;
-use crate::spec::{Hyperparameters, Model};
+use crate::spec::Model;
+use crate::tune::{self, Trial, Tuned};
 
 /// A run that is ready to start.
 pub struct Trainer {
@@ -70,9 +71,13 @@ impl Trainer {
                 Box::new(CpuExecutor::new(plan.clone(), hyper, arenas))
             }
             Some(device) => {
-                plan = Plan::new(TrainStep { products: device.products, ..plan.step })?;
+                let tuned = tuned(&config, device, &plan, observer);
+                let products = tuned.map_or(device.products, |t| t.products);
+                plan = Plan::new(TrainStep { products, ..plan.step })?;
                 let arenas = Arenas::initial(&plan, &seeds, table.as_ref(), 0.0)?;
-                let (executor, chosen) = on_device(&config, device, &plan, &hyper, &arenas)?;
+                let (checked, steps) = (config.checked, config.steps);
+                let candidates = Candidates { device, plan: &plan, hyper: &hyper, arenas: &arenas, checked, steps };
+                let (executor, chosen) = on_device(config.executor, &candidates, tuned)?;
                 choice = chosen;
                 Box::new(executor)
             }
@@ -193,19 +198,51 @@ fn open_device(config: &TrainConfig, plan: &Plan, observer: &mut dyn Observer) -
 
 /// The executor that the config asks for, and how `auto` came to it.
 fn on_device(
-    config: &TrainConfig,
-    device: &Device,
-    plan: &Plan,
-    hyper: &[Hyperparameters],
-    arenas: &Arenas<f32>,
+    executor: ExecutorChoice,
+    candidates: &Candidates<'_>,
+    tuned: Option<Tuned>,
 ) -> Result<(GpuExecutor, Option<Choice>)> {
-    let (checked, steps) = (config.checked, config.steps);
-    let candidates = Candidates { device, plan, hyper, arenas, checked, steps };
-    match config.executor {
-        ExecutorChoice::Persistent => Ok((candidates.build(Walk::Persistent)?, None)),
-        ExecutorChoice::Recorded => Ok((candidates.build(Walk::Recorded)?, None)),
-        ExecutorChoice::Auto | ExecutorChoice::Cpu => {
-            candidates.fastest().map(|(executor, choice)| (executor, Some(choice)))
+    match (executor, tuned) {
+        (ExecutorChoice::Persistent, _) => Ok((candidates.build(Walk::Persistent)?, None)),
+        (ExecutorChoice::Recorded, _) => Ok((candidates.build(Walk::Recorded)?, None)),
+        (_, Some(tuned)) => {
+            let walk = if tuned.persistent { Walk::Persistent } else { Walk::Recorded };
+            let executor = candidates.build(walk)?;
+            let why = format!("`fori tune` found {} kernels at {:.1} µs per step", tuned.products, tuned.us_per_step);
+            let choice = Choice { executor: executor.name(), why, recorded_us: None, persistent_us: None };
+            Ok((executor, Some(choice)))
         }
+        (_, None) => candidates.fastest().map(|(executor, choice)| (executor, Some(choice))),
     }
+}
+
+/// What `fori tune` found for this network on this device, where `auto` may use it.
+fn tuned(config: &TrainConfig, device: &Device, plan: &Plan, observer: &mut dyn Observer) -> Option<Tuned> {
+    if config.executor != ExecutorChoice::Auto || !config.tune_cache {
+        return None;
+    }
+    let found = tune::lookup(&tune::cache_path()?, &tune::cache_key(&device.summary, plan));
+    found.unwrap_or_else(|reason| {
+        observer.notice(&reason);
+        None
+    })
+}
+
+/// Searches the fastest way to train a config; returns the key of the cache, the result, and all trials.
+///
+/// # Errors
+/// As [`Trainer::new`], and [`Error::Usage`] where there is no adapter to tune for.
+pub fn tune(config: &TrainConfig, observer: &mut dyn Observer) -> Result<(String, Tuned, Vec<Trial>)> {
+    let members = config.members()?;
+    let (table, plan) = plan_of(config, members.len())?;
+    let seeds: Vec<_> = members.iter().map(|m| m.seed).collect();
+    let hyper: Vec<_> = members.iter().map(|m| m.hyper).collect();
+    let device = open_device(config, &plan, observer)?
+        .ok_or_else(|| Error::Usage("there is nothing to tune on the cpu executor: an adapter is needed".into()))?;
+    let initial = |plan: &Plan| Arenas::initial(plan, &seeds, table.as_ref(), 0.0);
+    let arenas = initial(&plan)?;
+    let candidates =
+        Candidates { device: &device, plan: &plan, hyper: &hyper, arenas: &arenas, checked: config.checked, steps: 1 };
+    let (tuned, trials) = tune::search(&candidates, initial)?;
+    Ok((tune::cache_key(&device.summary, &plan), tuned, trials))
 }

@@ -6,6 +6,7 @@ mod plan;
 mod progress;
 mod summary;
 mod train;
+mod tune;
 mod values;
 
 use std::process::ExitCode;
@@ -28,6 +29,8 @@ enum Command {
     Train(Box<train::TrainArgs>),
     /// List the adapters of this machine, and which one is taken.
     Adapters(adapters::AdaptersArgs),
+    /// Find the fastest way to train a network on an adapter, and keep it for `fori train`.
+    Tune(Box<tune::TuneArgs>),
     /// Print the train step of a network: its ops, tiles, arenas, and the WGSL.
     Plan(Box<plan::PlanArgs>),
 }
@@ -67,6 +70,7 @@ fn run(cli: &Cli) -> Result<()> {
     match &cli.command {
         Command::Train(args) => train::run(args),
         Command::Adapters(args) => adapters::run(args),
+        Command::Tune(args) => tune::run(args),
         Command::Plan(args) => plan::run(args),
     }
 }

@@ -95,6 +95,9 @@ pub(super) struct DeviceArgs {
     /// Take an adapter of this graphics interface.
     #[arg(long, value_name = "NAME", value_parser = ["vulkan", "metal", "dx12", "gl"], help_heading = "Device")]
     backend: Option<String>,
+    /// Do not use what `fori tune` found.
+    #[arg(long, help_heading = "Device")]
+    no_tune_cache: bool,
     /// Compile the kernels with bounds checks and loop bounds.
     #[arg(long, help_heading = "Device")]
     checked: bool,
@@ -160,7 +163,7 @@ pub(super) fn config(model: &ModelArgs, device: &DeviceArgs, steps: u64) -> Trai
         submit_budget: Duration::from_millis(device.submit_budget_ms),
         adapter: AdapterChoice { name: device.adapter.clone(), backend: device.backend.clone() },
         checked: device.checked,
-        ..TrainConfig::default()
+        tune_cache: !device.no_tune_cache,
     }
 }
 
