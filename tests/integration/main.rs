@@ -1,4 +1,16 @@
 //! All integration tests, in one binary so that they link once. Tiers: plain tests need no device; tests that call
 //! `common::device()` need any adapter and fail without one when `FORI_REQUIRE_ADAPTER=1`, else say that they were skipped.
+#![allow(
+    unreachable_pub,
+    clippy::expect_used,
+    clippy::print_stderr,
+    reason = "a test crate exports nothing, and fails by panicking"
+)]
 
+mod adapter;
 mod common;
+
+mod gpu_bits;
+mod gpu_kernels;
+mod gpu_rng;
+mod gpu_step;
