@@ -9,8 +9,10 @@
 
 mod adapter;
 mod common;
+mod faulty;
 
 mod gpu_bits;
 mod gpu_kernels;
 mod gpu_rng;
 mod gpu_step;
+mod verification;
