@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{DenseLayer, Products, TrainStep, padded_rows};
+use super::{DenseLayer, Products, Source, TrainStep, padded_rows};
 
 /// What an op computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,13 +112,20 @@ pub(crate) fn update_tiles(step: &TrainStep, layer: &DenseLayer) -> ProductTiles
     }
 }
 
+/// Trips of the loops that make one row of a batch.
+fn sample_trips(step: &TrainStep, layers: &[DenseLayer]) -> usize {
+    let (x, y) = (layers[0].input_vectors(), layers[layers.len() - 1].output_vectors());
+    match step.source {
+        Source::Linreg => x + y * (1 + layers[0].inputs),
+        Source::Table { .. } => x + y,
+    }
+}
+
 /// The ops of one step, in order.
 pub(super) fn list(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Op> {
     let (rows, lanes) = (padded_rows(step), step.products.lanes());
-    let widths = layers[0].input_vectors() + layers[layers.len() - 1].output_vectors();
     let product = |kind, tiles: ProductTiles| Op { kind, tiles: tiles.rows * tiles.columns, trips: tiles.trips };
-    let mut ops =
-        vec![Op { kind: OpKind::Sample, tiles: rows.div_ceil(lanes), trips: 8 * widths * layers[0].inputs + 8 }];
+    let mut ops = vec![Op { kind: OpKind::Sample, tiles: rows.div_ceil(lanes), trips: sample_trips(step, layers) }];
     for (layer, l) in layers.iter().enumerate() {
         ops.push(product(OpKind::DenseForward { layer }, forward_tiles(step, l.inputs, l.outputs)));
     }
