@@ -7,9 +7,10 @@ use fori::arenas::Arenas;
 use fori::config::Member;
 use fori::error::{Error, Result};
 use fori::executor::Executor;
+use fori::plan::{Plan, Source, TrainStep};
 use fori::run::{Outcome, Pace, Run};
 use fori::shader::Walk;
-use fori::spec::Hyperparameters;
+use fori::spec::{Activation, Hyperparameters, Loss, Model, Optimizer};
 
 use crate::adapter::{bits, member, reference};
 use crate::common::device;
@@ -173,6 +174,16 @@ fn a_run_ends_when_all_of_its_models_have_diverged() {
             assert_eq!(first.is_some(), *rate > 1.0, "{rates:?}: whether model {model} diverged");
         }
     }
+}
+
+#[test]
+fn wide_tables_stay_far_below_the_smallest_loop_budget() {
+    let model = Model::new(784, &[32], 10, Activation::Relu).expect("the widths are possible");
+    let step = TrainStep::new(model, Loss::Mse, Optimizer::Adam, 64, Source::Table { rows: 60_000 });
+    let plan = Plan::new(step).expect("the plan is possible");
+    // To gather a row takes a trip per vector; Mesa before version 23 grants 65,535.
+    assert!(plan.trips_per_dispatch() < 2000, "{} trips in one op", plan.trips_per_dispatch());
+    assert!(plan.trips_per_step() < 20_000, "{} trips in one step", plan.trips_per_step());
 }
 
 #[test]
