@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fori::arenas::Arenas;
 use fori::config::Member;
-use fori::cpu::Cpu;
+use fori::cpu::CpuExecutor;
 use fori::error::{Error, Result};
 use fori::executor::{Chunk, Executor, Report};
 use fori::plan::{Plan, Source, TrainStep};
@@ -30,7 +30,7 @@ pub enum Fault {
 
 /// A small network on the cpu executor that fails as told, says nothing of it, and takes its time.
 pub struct Faulty {
-    inner: Cpu<f32>,
+    inner: CpuExecutor,
     fault: Fault,
     pub time_per_step: Duration,
     /// The most steps of a dispatch.
@@ -47,7 +47,7 @@ impl Faulty {
         let plan = plan(members.len());
         let arenas = initial(&plan, members, None, 0.0);
         Self {
-            inner: Cpu::new(plan, hyper, arenas),
+            inner: CpuExecutor::new(plan, hyper, arenas),
             fault,
             time_per_step: Duration::ZERO,
             per_dispatch: usize::MAX,

@@ -30,4 +30,5 @@ mod plan;
 mod rng;
 mod rules;
 mod shaders;
+mod tune;
 mod verification;
