@@ -117,8 +117,11 @@ impl Chart {
         area.fill(&WHITE).map_err(|e| e.to_string())?;
         let [place, network] = heading.lines();
         write(area, "Time of one training step of one model", (16, 14), 20, HPos::Left)?;
-        write(area, &place, (16, 44), 13, HPos::Left)?;
-        write(area, &network, (16, 64), 13, HPos::Left)?;
+        for (line, y) in [(place, 44), (network, 64)] {
+            // A long line in smaller letters, so that it ends within the chart.
+            let size = 13 * 120 / i32::try_from(line.chars().count().max(120)).unwrap_or(i32::MAX);
+            write(area, &line, (16, y), size.max(6), HPos::Left)?;
+        }
         self.draw_axis(area)?;
         for ((name, value, label), top) in self.bars.iter().zip((TOP..).step_by(ROW as usize)) {
             let end = value.map_or(LEFT, |value| self.x(value));

@@ -58,7 +58,7 @@ impl Heading {
             format!(
                 "{models}[{}] ({} parameters), {}, {}, {}, batch of {}, {} kernels",
                 widths.join(", "),
-                self.parameters,
+                thousands(self.parameters as u64),
                 self.activation,
                 self.loss,
                 self.optimizer,
@@ -91,22 +91,23 @@ impl Heading {
         notes
     }
 
-    fn columns(&self) -> [String; 11] {
-        let loss = format!("loss at step {}", self.compared_step);
-        let names = [
-            "",
-            "per submit",
-            "µs/step",
-            "min to max",
-            "µs/model-step",
-            "host µs",
-            "GPU µs",
-            "first step s",
-            "speed",
-            &loss,
-            "verified steps",
+    /// The heads of the columns, on two lines.
+    fn columns(&self) -> [[String; 2]; 11] {
+        let step = format!("step {}", self.compared_step);
+        let heads = [
+            ["", ""],
+            ["steps per", "submission"],
+            ["µs per", "step"],
+            ["", "min to max"],
+            ["µs per", "model-step"],
+            ["host", "µs"],
+            ["GPU", "µs"],
+            ["first", "step s"],
+            ["", "speed"],
+            ["loss at", &step],
+            ["verified", "steps"],
         ];
-        names.map(String::from)
+        heads.map(|head| head.map(String::from))
     }
 }
 
@@ -131,8 +132,10 @@ fn cells(row: &Row) -> Result<[String; 10], &str> {
 
 /// A number with three digits or more.
 pub(super) fn digits(value: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates")]
+    let whole = value.round() as u64;
     match value {
-        100.0.. => thousands(value.round() as u64),
+        100.0.. => thousands(whole),
         10.0.. => format!("{value:.1}"),
         1.0.. => format!("{value:.2}"),
         _ => format!("{value:.3}"),
@@ -147,11 +150,12 @@ fn thousands(count: u64) -> String {
 pub(super) fn text(heading: &Heading, bench: &Bench) -> String {
     let columns = heading.columns();
     let rows: Vec<_> = bench.rows.iter().map(|row| (row.way.name(), cells(row))).collect();
-    let mut widths = columns.clone().map(|c| c.chars().count());
+    let length = |text: &String| text.chars().count();
+    let mut widths = columns.clone().map(|head| head.iter().map(length).max().unwrap_or(0));
     for (name, cells) in &rows {
-        widths[0] = widths[0].max(name.chars().count());
+        widths[0] = widths[0].max(length(name));
         for (width, cell) in widths[1..].iter_mut().zip(cells.iter().flatten()) {
-            *width = (*width).max(cell.chars().count());
+            *width = (*width).max(length(cell));
         }
     }
     let mut out = format!("{}\n\n", heading.lines().join("\n"));
@@ -162,7 +166,9 @@ pub(super) fn text(heading: &Heading, bench: &Bench) -> String {
         }
         line + "\n"
     };
-    out += &line("", &columns[1..]);
+    for i in 0..2 {
+        out += &line("", &columns.each_ref().map(|head| head[i].clone())[1..]);
+    }
     for (name, cells) in &rows {
         match cells {
             Ok(cells) => out += &line(name, cells),
@@ -174,7 +180,7 @@ pub(super) fn text(heading: &Heading, bench: &Bench) -> String {
 
 /// The table for a page.
 pub(super) fn markdown(heading: &Heading, bench: &Bench) -> String {
-    let columns = heading.columns();
+    let columns = heading.columns().map(|head| head.join(" ").trim().to_string());
     let mut out =
         format!("{}\n\n| {} |\n|---|{}\n", heading.lines().join("\\\n"), columns.join(" | "), "--:|".repeat(10));
     for row in &bench.rows {
@@ -214,10 +220,10 @@ mod tests {
     fn numbers_have_three_digits_or_more() {
         for (value, want) in [
             (0.0625, "0.062"),
-            (3.14159, "3.14"),
-            (31.4159, "31.4"),
-            (314.159, "314"),
-            (31_415.9, "31,416"),
+            (2.71, "2.71"),
+            (27.18, "27.2"),
+            (271.8, "272"),
+            (27_182.8, "27,183"),
             (1_000_001.0, "1,000,001"),
         ] {
             assert_eq!(digits(value), want, "{value}");
