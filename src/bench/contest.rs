@@ -82,7 +82,10 @@ impl Place {
         gpu::prepare_software_adapters(single);
         let found = gpu::choose(&config.train.adapter)?;
         if found.is_none() {
-            observer.notice(&format!("no graphics adapter was found, so cpu alone is measured; for the rest: {}", gpu::INSTALL));
+            observer.notice(&format!(
+                "no graphics adapter was found, so cpu alone is measured; for the rest: {}",
+                gpu::INSTALL
+            ));
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let software = found.as_ref().is_none_or(Found::is_software);

@@ -113,7 +113,12 @@ pub(super) struct PlaceArgs {
 impl DeviceArgs {
     /// With nothing asked of the way it is run.
     pub(super) fn anyhow(place: &PlaceArgs) -> Self {
-        Self { executor: ExecutorChoice::Auto, iters_per_submit: Iters(None), no_tune_cache: true, place: place.clone() }
+        Self {
+            executor: ExecutorChoice::Auto,
+            iters_per_submit: Iters(None),
+            no_tune_cache: true,
+            place: place.clone(),
+        }
     }
 }
 

@@ -1,7 +1,5 @@
 //! `fori bench`.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "results go to stdout, progress to stderr")]
-
 mod plot;
 mod report;
 
@@ -10,9 +8,12 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::output::{print, say};
 use super::train::{self, DeviceArgs, ModelArgs, PlaceArgs};
+use super::values;
 use crate::bench::{self, BenchConfig, Helper, Observer};
-use crate::error::{Error, Result};
+use crate::config::MAX_MODELS;
+use crate::error::Result;
 use crate::interrupt;
 use report::Heading;
 
@@ -25,10 +26,10 @@ pub(super) struct BenchArgs {
     #[command(flatten)]
     place: PlaceArgs,
     /// Models of the ensemble row. Default: 128 on a GPU, twice the processor cores and at most 64 on a software adapter.
-    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Measuring")]
+    #[arg(long, value_name = "N", value_parser = values::whole::<usize>(1..=MAX_MODELS as u64), help_heading = "Measuring")]
     bench_models: Option<usize>,
     /// Rounds in which the rows take turns; the table has their medians.
-    #[arg(long, value_name = "N", default_value = "5", value_parser = parse_count, help_heading = "Measuring")]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = values::whole::<usize>(1..=10_000), help_heading = "Measuring")]
     rounds: usize,
     /// Time of each row in each round, in seconds.
     #[arg(long, value_name = "S", default_value_t = 0.5, value_parser = parse_seconds, help_heading = "Measuring")]
@@ -50,13 +51,9 @@ pub(super) struct BenchArgs {
     only_ensemble: bool,
 }
 
-fn parse_count(text: &str) -> std::result::Result<usize, String> {
-    text.parse().ok().filter(|&n| n > 0).ok_or_else(|| "expected a number of 1 or more".into())
-}
-
 fn parse_seconds(text: &str) -> std::result::Result<f64, String> {
     let seconds = text.parse().ok().filter(|s| (1e-3..=3600.0).contains(s));
-    seconds.ok_or_else(|| "expected seconds from 0.001 to 3600".into())
+    seconds.ok_or_else(|| "expected a number of seconds from 0.001 to 3600".into())
 }
 
 /// Measures, and prints the table.
@@ -73,15 +70,15 @@ pub(super) fn run(args: &BenchArgs) -> Result<()> {
     }
     let chart = args.plot.as_deref().map(plot::Target::open).transpose()?;
     let mut console = Console { quiet: args.quiet };
-    let bench = bench::run(&config, interrupt::flag()?, &mut console)?;
+    let stop = interrupt::flag()?;
+    let bench = bench::run(&config, stop, &mut console).map_err(|e| train::name_flag(e, &args.model))?;
     let heading = Heading::of(&config, &bench);
     if args.json {
-        let text = serde_json::to_string(&report::json(&heading, &bench)).map_err(|e| Error::io("stdout", e.into()))?;
-        println!("{text}");
+        print(report::json(&heading, &bench))?;
     } else if args.markdown {
-        print!("{}", report::markdown(&heading, &bench));
+        print(report::markdown(&heading, &bench))?;
     } else {
-        print!("{}", report::text(&heading, &bench));
+        print(report::text(&heading, &bench))?;
     }
     chart.map_or(Ok(()), |chart| chart.draw(&heading, &bench))
 }
@@ -102,18 +99,18 @@ impl Observer for Console {
     fn prepared(&mut self, name: &str, first_step: std::result::Result<f64, &str>) {
         match first_step {
             _ if self.quiet => {}
-            Ok(seconds) => eprintln!("{name}: first step after {seconds:.2} s"),
-            Err(reason) => eprintln!("{name}: {reason}"),
+            Ok(seconds) => say(format_args!("{name}: first step after {seconds:.2} s")),
+            Err(reason) => say(format_args!("{name}: {reason}")),
         }
     }
 
     fn round(&mut self, round: usize, of: usize) {
         if !self.quiet {
-            eprintln!("round {round} of {of}");
+            say(format_args!("round {round} of {of}"));
         }
     }
 
     fn notice(&mut self, text: &str) {
-        eprintln!("note: {text}");
+        say(format_args!("note: {text}"));
     }
 }

@@ -6,7 +6,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, BenchConfig, Figures, Row};
-use crate::gpu::AdapterSummary;
+use crate::cli::output::loss_text;
+use crate::gpu::{AdapterSummary, INSTALL};
 
 /// What was measured where.
 #[derive(Debug, Serialize)]
@@ -82,11 +83,7 @@ impl Heading {
             "Host is the time to record commands. GPU is the device's own clock, in a turn apart.".into(),
         ];
         if self.adapter.is_none() {
-            notes.push(
-                "No graphics adapter was found: only cpu could be measured. Install a driver for a GPU, or a software \
-                 adapter (Debian and Ubuntu: apt install mesa-vulkan-drivers libvulkan1)."
-                    .into(),
-            );
+            notes.push(format!("No graphics adapter was found, so cpu alone was measured. {INSTALL}."));
         }
         notes
     }
@@ -115,7 +112,7 @@ impl Heading {
 fn cells(row: &Row) -> Result<[String; 10], &str> {
     let f: &Figures = row.outcome.as_ref().map_err(String::as_str)?;
     let optional = |value: Option<f64>| value.map_or("-".into(), digits);
-    let loss = f.compared_loss.map_or("not finite".into(), |loss| format!("{loss:.6}"));
+    let loss = f.compared_loss.map_or("not finite".into(), loss_text);
     Ok([
         thousands(f.steps_per_submission as u64),
         digits(f.us_per_step.median),
@@ -175,7 +172,7 @@ pub(super) fn text(heading: &Heading, bench: &Bench) -> String {
             Err(reason) => out += &line(&format!("{name:<width$}  {reason}", width = widths[0]), &[]),
         }
     }
-    out + "\n" + &heading.notes().join("\n") + "\n"
+    out + "\n" + &heading.notes().join("\n")
 }
 
 /// The table for a page.
@@ -191,7 +188,7 @@ pub(super) fn markdown(heading: &Heading, bench: &Bench) -> String {
         });
         let _ = writeln!(out, "| {} | {} |", row.way.name(), cells.join(" | "));
     }
-    out + "\n" + &heading.notes().join("\n") + "\n"
+    out + "\n" + &heading.notes().join("\n")
 }
 
 /// The object of `--json`.
