@@ -52,9 +52,11 @@ pub fn run(config: &BenchConfig, stop: Stop<'_>, observer: &mut dyn Observer) ->
         halt(stop)?;
         entry.record.gpu = entry.ask(Request::TimedTurn(config.turn.as_secs_f64()));
     }
-    let mut rows: Vec<_> = entries.into_iter().map(Entry::row).collect();
-    compare(&mut rows);
     let adapter = place.found.as_ref().map(|found| found.summary.clone());
+    // The heading names the adapter; a reason need not.
+    let prefix = adapter.as_ref().map_or_else(String::new, |adapter| format!("{adapter}: "));
+    let mut rows: Vec<_> = entries.into_iter().map(|entry| entry.row(&prefix)).collect();
+    compare(&mut rows);
     let products = place.found.as_ref().map_or(source.plan.step.products, Found::products);
     let plan = crate::plan::Plan::new(crate::plan::TrainStep { products, ..source.plan.step })?;
     Ok(Bench { adapter, plan, compared_step, rows })
@@ -145,10 +147,12 @@ impl Entry {
         self.record.rounds.extend(done);
     }
 
-    fn row(self) -> Row {
+    /// The row of the table; a reason is told without `prefix`.
+    fn row(self, prefix: &str) -> Row {
         let unfinished = "the adapter did not finish its steps and reported no error";
         let figures = self.record.figures(self.models).ok_or_else(|| unfinished.to_string());
-        Row { way: self.way, models: self.models, outcome: self.contestant.and(figures) }
+        let outcome = self.contestant.and(figures);
+        Row { way: self.way, models: self.models, outcome: outcome.map_err(|reason| reason.replacen(prefix, "", 1)) }
     }
 }
 

@@ -45,6 +45,13 @@ pub(super) struct Measured {
     pub(super) verified: bool,
 }
 
+impl Measured {
+    fn nothing() -> Self {
+        let (gpu, loss) = (Some(0.0), None);
+        Self { steps: 0, seconds: 0.0, recording: 0.0, gpu, loss, iters_per_submit: 1, verified: true }
+    }
+}
+
 /// Who does what is asked.
 pub(super) trait Contestant {
     /// Carries out a request; the error says why it cannot.
@@ -53,6 +60,18 @@ pub(super) trait Contestant {
 
 /// The longest submission: the watchdogs of some systems end one after 2 s.
 const LONGEST: Duration = Duration::from_secs(1);
+
+impl Way {
+    /// The most steps of a submission, and its longest time in seconds.
+    fn most(self, config: &BenchConfig) -> (usize, f64) {
+        let (most, longest) = match self {
+            Self::OpByOp => (1, LONGEST),
+            Self::Recorded(steps) => (steps, (2 * config.turn).min(LONGEST)),
+            _ => (usize::MAX, config.train.submit_budget),
+        };
+        (most, longest.as_secs_f64())
+    }
+}
 
 /// Short submissions are read back together, once in this time.
 const CHUNK: f64 = 0.1;
@@ -105,12 +124,7 @@ impl Local {
                 Box::new(executor)
             }
         };
-        let (most, longest) = match way {
-            Way::OpByOp => (1, LONGEST),
-            Way::Recorded(steps) => (steps, (2 * config.turn).min(LONGEST)),
-            _ => (usize::MAX, train.submit_budget),
-        };
-        let longest = longest.as_secs_f64();
+        let (most, longest) = way.most(config);
         let (models, opened) = (members.len(), Some(opened));
         Ok(Self { executor, way, models, submissions, most, longest, step: 0, step_seconds: None, opened })
     }
@@ -129,15 +143,7 @@ impl Local {
     fn carry_out(&mut self, request: Request) -> Result<Measured> {
         let first = self.opened.take();
         let start = first.unwrap_or_else(Instant::now);
-        let mut done = Measured {
-            steps: 0,
-            seconds: 0.0,
-            recording: 0.0,
-            gpu: Some(0.0),
-            loss: None,
-            iters_per_submit: 1,
-            verified: true,
-        };
+        let mut done = Measured::nothing();
         let (mut queued, mut in_flight) = (0, 0);
         loop {
             let left = self.left(request, queued, start.elapsed().as_secs_f64());

@@ -74,8 +74,10 @@ impl Heading {
         let base = "Speed is that of one model's step against one submission per op.";
         let mut notes = vec![
             format!(
-                "Medians of {} rounds of {} s a row, in which the rows took turns. {base}",
-                self.rounds, self.seconds
+                "Medians of {} round{} of {} s a row, in which the rows took turns. {base}",
+                self.rounds,
+                if self.rounds == 1 { "" } else { "s" },
+                self.seconds
             ),
             "The first step is timed from opening the adapter and includes compilation, for which a driver may use what it \
              kept from an earlier row or run."
