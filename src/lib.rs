@@ -1,6 +1,7 @@
 //! Trains small neural networks on any GPU through WebGPU, with the whole training loop on the device.
 
 pub mod arenas;
+pub mod bench;
 pub mod calibrate;
 pub mod cli;
 pub mod config;

@@ -186,11 +186,8 @@ impl Run<'_> {
     /// Verifies a report and tells the observer of it.
     fn take(&mut self, report: Report, progress: &mut Progress, observer: &mut dyn Observer) -> Result<()> {
         let expected = report.chunk.first_step + report.chunk.steps as u64;
-        #[expect(clippy::cast_possible_truncation, reason = "the device counts in 32 bits and wraps around")]
-        let short = report.state.iter().find(|state| state[0] != expected as u32);
-        if let Some(state) = short {
-            let counted = u64::from(state[0]);
-            return self.start_again(&report.chunk, counted, progress, observer);
+        if let Some(counted) = report.short() {
+            return self.start_again(&report.chunk, u64::from(counted), progress, observer);
         }
         let now = Instant::now();
         progress.account(&report, now, self.started);

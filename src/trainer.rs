@@ -160,6 +160,11 @@ pub fn plan_of(config: &TrainConfig, models: usize) -> Result<(Option<Dataset>, 
 /// Floating-point operations per step below which a thread pool costs a software adapter more than it brings.
 const SMALL: usize = 8_000_000;
 
+/// Whether a software adapter should do without its thread pool.
+pub(crate) fn single_threaded(plan: &Plan) -> bool {
+    plan.step.models == 1 && plan.flops() < SMALL
+}
+
 /// The adapter of a config; `None` where the cpu executor is asked for, or is all that there is.
 fn open_device(config: &TrainConfig, plan: &Plan, observer: &mut dyn Observer) -> Result<Option<Device>> {
     if config.executor == ExecutorChoice::Cpu {
@@ -170,7 +175,7 @@ fn open_device(config: &TrainConfig, plan: &Plan, observer: &mut dyn Observer) -
         }
         return Ok(None);
     }
-    let single_threaded = plan.step.models == 1 && plan.flops() < SMALL;
+    let single_threaded = single_threaded(plan);
     gpu::prepare_software_adapters(single_threaded);
     let Some(found) = gpu::choose(&config.adapter)? else {
         if config.executor == ExecutorChoice::Auto {

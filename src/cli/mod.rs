@@ -1,6 +1,7 @@
 //! The command line: flags into configs, results onto the screen. The only module that knows clap.
 
 mod adapters;
+mod bench;
 mod output;
 mod plan;
 mod progress;
@@ -27,6 +28,8 @@ struct Cli {
 enum Command {
     /// Train a network.
     Train(Box<train::TrainArgs>),
+    /// Measure how fast each way of running the train step is on this machine.
+    Bench(Box<bench::BenchArgs>),
     /// List the adapters of this machine, and which one is taken.
     Adapters(adapters::AdaptersArgs),
     /// Find the fastest way to train a network on an adapter, and keep it for `fori train`.
@@ -69,6 +72,7 @@ fn command() -> clap::Command {
 fn run(cli: &Cli) -> Result<()> {
     match &cli.command {
         Command::Train(args) => train::run(args),
+        Command::Bench(args) => bench::run(args),
         Command::Adapters(args) => adapters::run(args),
         Command::Tune(args) => tune::run(args),
         Command::Plan(args) => plan::run(args),

@@ -9,6 +9,7 @@
 
 mod adapter;
 mod back_ends;
+mod bench;
 mod cli;
 mod cli_commands;
 mod cli_errors;
