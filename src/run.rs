@@ -30,6 +30,18 @@ pub trait Observer {
     fn notice(&mut self, text: &str);
 }
 
+/// An observer that says nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn losses(&mut self, _: u64, _: &[f32]) -> Result<()> {
+        Ok(())
+    }
+
+    fn notice(&mut self, _: &str) {}
+}
+
 /// What a run did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
