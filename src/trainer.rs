@@ -180,12 +180,12 @@ fn open_device(config: &TrainConfig, plan: &Plan, observer: &mut dyn Observer) -
     let Some(found) = gpu::choose(&config.adapter)? else {
         if config.executor == ExecutorChoice::Auto {
             observer.notice(&format!(
-                "no graphics adapter was found, so this trains on the built-in cpu executor; for WebGPU: {INSTALL}"
+                "no graphics adapter was found, so this trains on the built-in cpu executor. {INSTALL}"
             ));
             return Ok(None);
         }
         return Err(Error::Device(format!(
-            "no graphics adapter was found for --executor {}: {INSTALL}; --executor cpu needs none",
+            "no graphics adapter was found for --executor {}. {INSTALL}; --executor cpu needs neither",
             config.executor
         )));
     };
