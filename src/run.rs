@@ -75,7 +75,7 @@ pub struct Run<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// How often a chunk is tried before the run fails.
+/// How often the steps after a verified one are tried before the run fails.
 const TRIES: usize = 6;
 
 /// The time between two copies of the state.
@@ -93,6 +93,8 @@ struct Progress {
     saved: u64,
     saved_at: Instant,
     in_flight: usize,
+    /// Failures since a step was last verified for the first time.
+    failures: usize,
     sizes: Sizes,
     /// When the last chunk was collected, and when the first was.
     last: Instant,
@@ -162,6 +164,7 @@ impl Run<'_> {
             saved: from,
             saved_at: now,
             in_flight: 0,
+            failures: 0,
             sizes,
             last: now,
             first: None,
@@ -198,6 +201,7 @@ impl Run<'_> {
         if skip < report.chunk.steps {
             observer.losses(report.chunk.first_step + skip as u64, &report.losses[skip * self.models..])?;
             progress.told = expected;
+            progress.failures = 0;
         }
         Ok(())
     }
@@ -213,13 +217,15 @@ impl Run<'_> {
         while self.executor.collect()?.is_some() {}
         progress.in_flight = 0;
         progress.outcome.repeated_chunks += 1;
+        progress.failures += 1;
         let what = format!(
             "the adapter finished {} of the {} steps after step {} and reported no error",
             counted.saturating_sub(chunk.first_step),
             chunk.steps,
             chunk.first_step
         );
-        if progress.outcome.repeated_chunks >= TRIES || !progress.sizes.shrink(chunk.steps) {
+        progress.sizes.shrink(chunk.steps);
+        if progress.failures >= TRIES {
             return Err(Error::Device(format!(
                 "{what}, and repeating it in smaller submissions did not help; try a smaller --submit-budget-ms, another \
                  --executor or another driver"
@@ -333,12 +339,11 @@ impl Sizes {
         }
     }
 
-    /// Halves the sizes for good; false if they cannot be smaller.
-    fn shrink(&mut self, steps: usize) -> bool {
-        self.limit = steps / 2;
-        self.iters = self.iters.min(self.limit).max(1);
-        self.chunk = self.limit.max(1);
+    /// Halves the sizes for good, down to one step.
+    fn shrink(&mut self, steps: usize) {
+        self.limit = (steps / 2).max(1);
+        self.iters = self.iters.min(self.limit);
+        self.chunk = self.limit;
         self.auto = true;
-        steps > 1
     }
 }
