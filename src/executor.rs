@@ -31,6 +31,8 @@ pub struct Report {
     pub dispatches: usize,
     /// Host time spent in recording it.
     pub recording: Duration,
+    /// Why it was lost, if the device said so; its steps do not count then.
+    pub fault: Option<String>,
 }
 
 /// Runs chunks of a plan, in order, at most two of them at a time.

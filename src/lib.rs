@@ -13,6 +13,7 @@ pub mod interrupt;
 pub mod metrics;
 pub mod plan;
 pub mod real;
+pub mod recover;
 pub mod rng;
 pub mod run;
 pub mod shader;

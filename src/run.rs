@@ -190,7 +190,7 @@ impl Run<'_> {
         let short = report.state.iter().find(|state| state[0] != expected as u32);
         if let Some(state) = short {
             let counted = u64::from(state[0]);
-            return self.start_again(&report.chunk, counted, progress, observer);
+            return self.start_again(&report, counted, progress, observer);
         }
         let now = Instant::now();
         progress.account(&report, now, self.started);
@@ -209,7 +209,7 @@ impl Run<'_> {
     /// Goes back to the last good state after a chunk that was not finished, with smaller chunks.
     fn start_again(
         &mut self,
-        chunk: &Chunk,
+        report: &Report,
         counted: u64,
         progress: &mut Progress,
         observer: &mut dyn Observer,
@@ -218,12 +218,7 @@ impl Run<'_> {
         progress.in_flight = 0;
         progress.outcome.repeated_chunks += 1;
         progress.failures += 1;
-        let what = format!(
-            "the adapter finished {} of the {} steps after step {} and reported no error",
-            counted.saturating_sub(chunk.first_step),
-            chunk.steps,
-            chunk.first_step
-        );
+        let (chunk, what) = (&report.chunk, what_happened(report, counted));
         progress.sizes.shrink(chunk.steps);
         if progress.failures >= TRIES {
             return Err(Error::Device(format!(
@@ -279,6 +274,18 @@ impl Progress {
             self.first = Some((now, end));
             outcome.first_step_seconds = (now - started).as_secs_f64();
         }
+    }
+}
+
+/// What became of a chunk whose steps were not counted.
+fn what_happened(report: &Report, counted: u64) -> String {
+    let Chunk { first_step, steps, .. } = report.chunk;
+    match &report.fault {
+        Some(fault) => format!("{fault}; the {steps} steps after step {first_step} are lost"),
+        None => format!(
+            "the adapter finished {} of the {steps} steps after step {first_step} and reported no error",
+            counted.saturating_sub(first_step)
+        ),
     }
 }
 

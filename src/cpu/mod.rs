@@ -116,7 +116,8 @@ impl Executor for CpuExecutor {
         }
         let submissions = chunk.steps.div_ceil(chunk.iters_per_submit);
         let state = self.arenas.state.clone();
-        self.reports.push_back(Report { chunk, losses, state, submissions, dispatches: 0, recording: Duration::ZERO });
+        let recording = Duration::ZERO;
+        self.reports.push_back(Report { chunk, losses, state, submissions, dispatches: 0, recording, fault: None });
         Ok(())
     }
 

@@ -100,6 +100,14 @@ impl GpuExecutor {
         &self.device
     }
 
+    /// How it walks the ops.
+    pub fn walk(&self) -> Walk {
+        match self.pipelines {
+            Pipelines::Recorded(_) => Walk::Recorded,
+            Pipelines::Persistent(..) => Walk::Persistent,
+        }
+    }
+
     /// Records `steps` steps and returns the dispatches that it took.
     fn record(&self, pass: &mut wgpu::ComputePass<'_>, steps: usize) -> usize {
         #[expect(clippy::cast_possible_truncation, reason = "checked against the limit when the pipelines were made")]
@@ -207,9 +215,9 @@ fn steps_per_dispatch(device: &Device, plan: &Plan) -> Result<usize> {
 
 impl Executor for GpuExecutor {
     fn name(&self) -> &'static str {
-        match self.pipelines {
-            Pipelines::Recorded(_) => "recorded",
-            Pipelines::Persistent(..) => "persistent",
+        match self.walk() {
+            Walk::Recorded => "recorded",
+            Walk::Persistent => "persistent",
         }
     }
 
@@ -258,7 +266,8 @@ impl Executor for GpuExecutor {
             }
         };
         staging.map_async(wgpu::MapMode::Read, .., |_| {});
-        let report = Report { chunk, losses: Vec::new(), state: Vec::new(), submissions, dispatches, recording };
+        let (losses, state, fault) = (Vec::new(), Vec::new(), None);
+        let report = Report { chunk, losses, state, submissions, dispatches, recording, fault };
         self.pending.push_back(Pending { report, staging, submission });
         self.device.check()
     }

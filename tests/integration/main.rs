@@ -28,6 +28,7 @@ mod modules;
 mod network;
 mod oracle;
 mod plan;
+mod recovery;
 mod rng;
 mod rules;
 mod shaders;
