@@ -6,6 +6,7 @@ pub mod cli;
 pub mod config;
 pub mod cpu;
 pub mod data;
+pub mod doctor;
 pub mod error;
 pub mod executor;
 pub mod gpu;

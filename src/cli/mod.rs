@@ -1,6 +1,7 @@
 //! The command line: flags into configs, results onto the screen. The only module that knows clap.
 
 mod adapters;
+mod doctor;
 mod output;
 mod plan;
 mod progress;
@@ -28,6 +29,8 @@ enum Command {
     Train(Box<train::TrainArgs>),
     /// List the adapters of this machine, and which one is taken.
     Adapters(adapters::AdaptersArgs),
+    /// Check that an adapter computes correctly; attach what it prints to a report of a fault.
+    Doctor(doctor::DoctorArgs),
     /// Print the train step of a network: its ops, tiles, arenas, and the WGSL.
     Plan(Box<plan::PlanArgs>),
 }
@@ -67,6 +70,7 @@ fn run(cli: &Cli) -> Result<()> {
     match &cli.command {
         Command::Train(args) => train::run(args),
         Command::Adapters(args) => adapters::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Plan(args) => plan::run(args),
     }
 }

@@ -4,7 +4,7 @@ mod adapter;
 mod buffers;
 mod device;
 mod executor;
-mod probe;
+pub mod probe;
 
 pub use adapter::{AdapterChoice, AdapterSummary, BACKENDS, Found, INSTALL, adapters, choose};
 pub use device::Device;

@@ -22,6 +22,7 @@ mod cpu;
 
 mod back_ends;
 mod dependencies;
+mod doctor;
 mod gradients;
 mod init;
 mod modules;
