@@ -91,7 +91,7 @@ impl Recovering {
         let (chunk, kept) = (self.in_flight.pop_front()?, self.kept.as_ref()?);
         let losses = vec![f32::NAN; chunk.steps * kept.state.len()];
         let (state, fault) = (kept.state.clone(), self.fault.clone());
-        Some(Report { chunk, losses, state, submissions: 0, dispatches: 0, recording: Duration::ZERO, fault })
+        Some(Report { losses, state, fault, ..Report::of(chunk) })
     }
 
     /// Makes the executor again in the saved state.
@@ -177,6 +177,12 @@ impl Executor for Recovering {
         self.shrunk = Some(self.shrunk.map_or(steps, |before| before.min(steps)));
         if let Some(inner) = &mut self.inner {
             inner.shrink_dispatches(steps);
+        }
+    }
+
+    fn measure_gpu_time(&mut self, on: bool) {
+        if let Some(inner) = &mut self.inner {
+            inner.measure_gpu_time(on);
         }
     }
 

@@ -30,6 +30,18 @@ pub trait Observer {
     fn notice(&mut self, text: &str);
 }
 
+/// An observer that says nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn losses(&mut self, _: u64, _: &[f32]) -> Result<()> {
+        Ok(())
+    }
+
+    fn notice(&mut self, _: &str) {}
+}
+
 /// What a run did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
@@ -186,11 +198,8 @@ impl Run<'_> {
     /// Verifies a report and tells the observer of it.
     fn take(&mut self, report: Report, progress: &mut Progress, observer: &mut dyn Observer) -> Result<()> {
         let expected = report.chunk.first_step + report.chunk.steps as u64;
-        #[expect(clippy::cast_possible_truncation, reason = "the device counts in 32 bits and wraps around")]
-        let short = report.state.iter().find(|state| state[0] != expected as u32);
-        if let Some(state) = short {
-            let counted = u64::from(state[0]);
-            return self.start_again(&report, counted, progress, observer);
+        if let Some(counted) = report.short() {
+            return self.start_again(&report, u64::from(counted), progress, observer);
         }
         let now = Instant::now();
         progress.account(&report, now, self.started);

@@ -16,6 +16,7 @@ use crate::recover::{Rebuild, Recovering};
 use crate::run::{self, Observer, Outcome, Pace, Run};
 use crate::shader::Walk;
 use crate::spec::{Hyperparameters, Model};
+use crate::tune::{self, Trial, Tuned};
 
 /// A run that is ready to start.
 pub struct Trainer {
@@ -71,9 +72,13 @@ impl Trainer {
                 Box::new(CpuExecutor::new(plan.clone(), hyper, arenas))
             }
             Some(device) => {
-                plan = Plan::new(TrainStep { products: device.products, ..plan.step })?;
+                let tuned = tuned(&config, device, &plan, observer);
+                let products = tuned.map_or(device.products, |t| t.products);
+                plan = Plan::new(TrainStep { products, ..plan.step })?;
                 let arenas = Arenas::initial(&plan, &seeds, table.as_ref(), 0.0)?;
-                let (executor, chosen) = on_device(&config, device, &plan, &hyper, &arenas)?;
+                let (checked, steps) = (config.checked, config.steps);
+                let candidates = Candidates { device, plan: &plan, hyper: &hyper, arenas: &arenas, checked, steps };
+                let (executor, chosen) = on_device(config.executor, &candidates, tuned)?;
                 choice = chosen;
                 let rebuild = rebuild(&executor, device, &plan, &hyper, config.checked);
                 Box::new(Recovering::new(Box::new(executor), &arenas, rebuild))
@@ -157,6 +162,11 @@ pub fn plan_of(config: &TrainConfig, models: usize) -> Result<(Option<Dataset>, 
 /// Floating-point operations per step below which a thread pool costs a software adapter more than it brings.
 const SMALL: usize = 8_000_000;
 
+/// Whether a software adapter should do without its thread pool.
+pub(crate) fn single_threaded(plan: &Plan) -> bool {
+    plan.step.models == 1 && plan.flops() < SMALL
+}
+
 /// The adapter of a config; `None` where the cpu executor is asked for, or is all that there is.
 fn open_device(config: &TrainConfig, plan: &Plan, observer: &mut dyn Observer) -> Result<Option<Device>> {
     if config.executor == ExecutorChoice::Cpu {
@@ -167,7 +177,7 @@ fn open_device(config: &TrainConfig, plan: &Plan, observer: &mut dyn Observer) -
         }
         return Ok(None);
     }
-    let single_threaded = plan.step.models == 1 && plan.flops() < SMALL;
+    let single_threaded = single_threaded(plan);
     gpu::prepare_software_adapters(single_threaded);
     let Some(found) = gpu::choose(&config.adapter)? else {
         if config.executor == ExecutorChoice::Auto {
@@ -195,20 +205,21 @@ fn open_device(config: &TrainConfig, plan: &Plan, observer: &mut dyn Observer) -
 
 /// The executor that the config asks for, and how `auto` came to it.
 fn on_device(
-    config: &TrainConfig,
-    device: &Device,
-    plan: &Plan,
-    hyper: &[Hyperparameters],
-    arenas: &Arenas<f32>,
+    executor: ExecutorChoice,
+    candidates: &Candidates<'_>,
+    tuned: Option<Tuned>,
 ) -> Result<(GpuExecutor, Option<Choice>)> {
-    let (checked, steps) = (config.checked, config.steps);
-    let candidates = Candidates { device, plan, hyper, arenas, checked, steps };
-    match config.executor {
-        ExecutorChoice::Persistent => Ok((candidates.build(Walk::Persistent)?, None)),
-        ExecutorChoice::Recorded => Ok((candidates.build(Walk::Recorded)?, None)),
-        ExecutorChoice::Auto | ExecutorChoice::Cpu => {
-            candidates.fastest().map(|(executor, choice)| (executor, Some(choice)))
+    match (executor, tuned) {
+        (ExecutorChoice::Persistent, _) => Ok((candidates.build(Walk::Persistent)?, None)),
+        (ExecutorChoice::Recorded, _) => Ok((candidates.build(Walk::Recorded)?, None)),
+        (_, Some(tuned)) => {
+            let walk = if tuned.persistent { Walk::Persistent } else { Walk::Recorded };
+            let executor = candidates.build(walk)?;
+            let why = format!("`fori tune` found {} kernels at {:.1} µs per step", tuned.products, tuned.us_per_step);
+            let choice = Choice { executor: executor.name(), why, recorded_us: None, persistent_us: None };
+            Ok((executor, Some(choice)))
         }
+        (_, None) => candidates.fastest().map(|(executor, choice)| (executor, Some(choice))),
     }
 }
 
@@ -223,4 +234,35 @@ fn rebuild(executor: &GpuExecutor, device: &Device, plan: &Plan, hyper: &[Hyperp
         let executor = GpuExecutor::new(device, plan.clone(), hyper.clone(), arenas, walk, checked)?;
         Ok(Box::new(executor))
     })
+}
+
+/// What `fori tune` found for this network on this device, where `auto` may use it.
+fn tuned(config: &TrainConfig, device: &Device, plan: &Plan, observer: &mut dyn Observer) -> Option<Tuned> {
+    if config.executor != ExecutorChoice::Auto || !config.tune_cache {
+        return None;
+    }
+    let found = tune::lookup(&tune::cache_path()?, &tune::cache_key(&device.summary, plan));
+    found.unwrap_or_else(|reason| {
+        observer.notice(&reason);
+        None
+    })
+}
+
+/// Searches the fastest way to train a config; returns the key of the cache, the result, and all trials.
+///
+/// # Errors
+/// As [`Trainer::new`], and [`Error::Usage`] where there is no adapter to tune for.
+pub fn tune(config: &TrainConfig, observer: &mut dyn Observer) -> Result<(String, Tuned, Vec<Trial>)> {
+    let members = config.members()?;
+    let (table, plan) = plan_of(config, members.len())?;
+    let seeds: Vec<_> = members.iter().map(|m| m.seed).collect();
+    let hyper: Vec<_> = members.iter().map(|m| m.hyper).collect();
+    let device = open_device(config, &plan, observer)?
+        .ok_or_else(|| Error::Usage("there is nothing to tune on the cpu executor: an adapter is needed".into()))?;
+    let initial = |plan: &Plan| Arenas::initial(plan, &seeds, table.as_ref(), 0.0);
+    let arenas = initial(&plan)?;
+    let candidates =
+        Candidates { device: &device, plan: &plan, hyper: &hyper, arenas: &arenas, checked: config.checked, steps: 1 };
+    let (tuned, trials) = tune::search(&candidates, initial)?;
+    Ok((tune::cache_key(&device.summary, &plan), tuned, trials))
 }
