@@ -12,9 +12,10 @@ use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::gpu::{self, AdapterChoice, AdapterSummary, Device, GpuExecutor, INSTALL};
 use crate::plan::{Plan, Source, TrainStep};
+use crate::recover::{Rebuild, Recovering};
 use crate::run::{self, Observer, Outcome, Pace, Run};
 use crate::shader::Walk;
-use crate::spec::Model;
+use crate::spec::{Hyperparameters, Model};
 use crate::tune::{self, Trial, Tuned};
 
 /// A run that is ready to start.
@@ -79,7 +80,8 @@ impl Trainer {
                 let candidates = Candidates { device, plan: &plan, hyper: &hyper, arenas: &arenas, checked, steps };
                 let (executor, chosen) = on_device(config.executor, &candidates, tuned)?;
                 choice = chosen;
-                Box::new(executor)
+                let rebuild = rebuild(&executor, device, &plan, &hyper, config.checked);
+                Box::new(Recovering::new(Box::new(executor), &arenas, rebuild))
             }
         };
         run::check_pace(config.iters_per_submit, executor.capacity())?;
@@ -219,6 +221,19 @@ fn on_device(
         }
         (_, None) => candidates.fastest().map(|(executor, choice)| (executor, Some(choice))),
     }
+}
+
+/// How an executor is made again on the same adapter, after its device failed.
+fn rebuild(executor: &GpuExecutor, device: &Device, plan: &Plan, hyper: &[Hyperparameters], checked: bool) -> Rebuild {
+    let (walk, summary) = (executor.walk(), device.summary.clone());
+    let (plan, hyper) = (plan.clone(), hyper.to_vec());
+    Box::new(move |arenas| {
+        let found = gpu::adapters().into_iter().find(|found| found.summary == summary);
+        let found = found.ok_or_else(|| Error::Device(format!("{summary} is no longer there")))?;
+        let device = Device::open(&found)?;
+        let executor = GpuExecutor::new(device, plan.clone(), hyper.clone(), arenas, walk, checked)?;
+        Ok(Box::new(executor))
+    })
 }
 
 /// What `fori tune` found for this network on this device, where `auto` may use it.
