@@ -69,7 +69,7 @@ impl Candidates<'_> {
     /// As [`GpuExecutor::new`] for `recorded`; where `persistent` cannot run, that is the reason for `recorded`.
     pub fn fastest(&self) -> Result<(GpuExecutor, Choice)> {
         let mut recorded = self.build(Walk::Recorded)?;
-        let recorded_us = measure(&mut recorded)?;
+        let recorded_us = measure(&mut recorded, self.first_step())?;
         let choice =
             |executor, why, persistent_us| Choice { executor, why, recorded_us: Some(recorded_us), persistent_us };
         if let Some(why) = self.skip_persistent(recorded_us) {
@@ -77,7 +77,7 @@ impl Candidates<'_> {
             return Ok((recorded, choice("recorded", why, None)));
         }
         let persistent = self.build(Walk::Persistent).and_then(|mut executor| {
-            let us = measure(&mut executor)?;
+            let us = measure(&mut executor, self.first_step())?;
             Ok((executor, us))
         });
         match persistent {
@@ -99,6 +99,11 @@ impl Candidates<'_> {
         }
     }
 
+    /// Steps that the arenas have behind them.
+    fn first_step(&self) -> u64 {
+        self.arenas.state.first().map_or(0, |state| u64::from(state[0]))
+    }
+
     /// Why `persistent` is not tried, if it is not.
     fn skip_persistent(&self, recorded_us: f64) -> Option<String> {
         #[expect(clippy::cast_precision_loss, reason = "estimates")]
@@ -114,16 +119,17 @@ impl Candidates<'_> {
     }
 }
 
-/// Microseconds per step of an executor, after a first chunk that compiles. The state moves on.
-fn measure(executor: &mut dyn Executor) -> Result<f64> {
+/// Microseconds per step of an executor, after a first chunk that compiles. The state, which has `from` steps
+/// behind it, moves on.
+fn measure(executor: &mut dyn Executor, from: u64) -> Result<f64> {
     let mut run = |first_step: u64, steps: usize| -> Result<Duration> {
         let start = Instant::now();
         executor.enqueue(Chunk { first_step, steps, iters_per_submit: steps })?;
         executor.collect()?;
         Ok(start.elapsed())
     };
-    run(0, 1)?;
-    let (mut done, mut steps) = (1, 1);
+    run(from, 1)?;
+    let (mut done, mut steps) = (from + 1, 1);
     loop {
         let took = run(done, steps)?;
         done += steps as u64;

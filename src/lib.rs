@@ -2,6 +2,7 @@
 
 pub mod arenas;
 pub mod calibrate;
+pub mod checkpoint;
 pub mod cli;
 pub mod config;
 pub mod cpu;
@@ -11,6 +12,8 @@ pub mod executor;
 pub mod gpu;
 pub mod interrupt;
 pub mod metrics;
+pub mod outcome;
+pub mod pace;
 pub mod plan;
 pub mod real;
 pub mod rng;

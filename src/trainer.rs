@@ -1,10 +1,12 @@
 //! From a config to a finished run: data, plan, executor, loop, summary.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use crate::arenas::Arenas;
 use crate::calibrate::{Candidates, Choice};
+use crate::checkpoint::{Checkpoint, Columns, Experiment, Origin, Saved, Saver, Saving};
 use crate::config::{ExecutorChoice, Member, Task, TrainConfig};
 use crate::cpu::{self, CpuExecutor};
 use crate::data::{self, Dataset};
@@ -12,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::gpu::{self, AdapterChoice, AdapterSummary, Device, GpuExecutor, INSTALL};
 use crate::plan::{Plan, Source, TrainStep};
-use crate::run::{self, Observer, Outcome, Pace, Run};
+use crate::run::{self, Observer, Outcome, Pace, Run, Start};
 use crate::shader::Walk;
 use crate::spec::{Hyperparameters, Model};
 
@@ -25,11 +27,14 @@ pub struct Trainer {
     executor: Box<dyn Executor>,
     adapter: Option<AdapterSummary>,
     choice: Option<Choice>,
+    origin: Origin,
+    start: Start,
+    saver: Option<Saver>,
     started: Instant,
 }
 
 /// A finished run.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Trained {
     /// The loop's figures.
     pub outcome: Outcome,
@@ -47,6 +52,10 @@ pub struct Trained {
     pub adapter: Option<AdapterSummary>,
     /// How `auto` came to the executor.
     pub choice: Option<Choice>,
+    /// The step that a resumed run went on from.
+    pub resumed_from: Option<u64>,
+    /// What was saved, where the config asks for it.
+    pub saved: Option<Saved>,
 }
 
 impl Trainer {
@@ -56,29 +65,68 @@ impl Trainer {
     /// [`Error::Usage`] and [`Error::Data`] for what cannot be trained, before any device is touched; [`Error::Device`]
     /// when no adapter fits the choice or a limit is exceeded.
     pub fn new(config: TrainConfig, observer: &mut dyn Observer) -> Result<Self> {
+        Self::build(config, None, observer)
+    }
+
+    /// As [`Trainer::new`], to go on from a checkpoint of the file `from`. The config is that of its experiment, with what
+    /// may change.
+    ///
+    /// # Errors
+    /// As [`Trainer::new`]; [`Error::Data`] when the table is not that of the checkpoint.
+    pub fn resume(
+        config: TrainConfig,
+        checkpoint: &Checkpoint,
+        from: &Path,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
+        Self::build(config, Some((checkpoint, from)), observer)
+    }
+
+    fn build(config: TrainConfig, resumed: Option<(&Checkpoint, &Path)>, observer: &mut dyn Observer) -> Result<Self> {
         let started = Instant::now();
         let members = config.members()?;
+        if let Some((checkpoint, _)) = resumed {
+            checkpoint.check_config(&config)?;
+        }
         let (table, mut plan) = plan_of(&config, members.len())?;
-        let seeds: Vec<_> = members.iter().map(|m| m.seed).collect();
+        if let Some((checkpoint, _)) = resumed {
+            checkpoint.experiment.check_table(table.as_ref(), &config)?;
+        }
+        let from = resumed.map(|(checkpoint, path)| (path, checkpoint.step()));
+        let saver = config.checkpoint.as_ref().map(|c| Saver::open(c, from)).transpose()?;
         let hyper: Vec<_> = members.iter().map(|m| m.hyper).collect();
         let device = open_device(&config, &plan, observer)?;
-        let adapter = device.as_ref().map(|d| d.summary.clone());
+        if let Some(device) = &device {
+            plan = Plan::new(TrainStep { products: device.products, ..plan.step })?;
+        }
+        let arenas = arenas_of(&plan, &members, table.as_ref(), resumed.map(|(checkpoint, _)| checkpoint))?;
         let mut choice = None;
         let executor: Box<dyn Executor> = match &device {
-            None => {
-                let arenas = Arenas::initial(&plan, &seeds, table.as_ref(), 0.0)?;
-                Box::new(CpuExecutor::new(plan.clone(), hyper, arenas))
-            }
+            None => Box::new(CpuExecutor::new(plan.clone(), hyper, arenas)),
             Some(device) => {
-                plan = Plan::new(TrainStep { products: device.products, ..plan.step })?;
-                let arenas = Arenas::initial(&plan, &seeds, table.as_ref(), 0.0)?;
                 let (executor, chosen) = on_device(&config, device, &plan, &hyper, &arenas)?;
                 choice = chosen;
                 Box::new(executor)
             }
         };
         run::check_pace(config.iters_per_submit, executor.capacity())?;
-        Ok(Self { config, members, table, plan, executor, adapter, choice, started })
+        let adapter = device.as_ref().map(|d| d.summary.clone());
+        let origin = Origin {
+            experiment: Experiment::of(&config, table.as_ref()),
+            columns: table.as_ref().map(Columns::of),
+            executor: executor.name().into(),
+            adapter: adapter.as_ref().map_or(String::new(), ToString::to_string),
+        };
+        let start = resumed.map_or_else(|| Start::fresh(members.len()), |(checkpoint, _)| checkpoint.start());
+        if let Some(text) = resumed.and_then(|(checkpoint, _)| origin.elsewhere(checkpoint)) {
+            observer.notice(&text);
+        }
+        Ok(Self { config, members, table, plan, executor, adapter, choice, origin, start, saver, started })
+    }
+
+    /// Steps that a checkpoint brought.
+    pub fn first_step(&self) -> u64 {
+        self.start.step
     }
 
     /// The plan that will be run.
@@ -109,17 +157,23 @@ impl Trainer {
     /// Trains to the end of the config, or until `stop` is set.
     ///
     /// # Errors
-    /// As [`Run::train`]; [`Error::Diverged`] when every model's loss became NaN or infinite.
+    /// As [`Run::train`]. Divergence is no error here: [`Outcome::divergence`] tells of it.
     pub fn train(mut self, stop: &AtomicBool, observer: &mut dyn Observer) -> Result<Trained> {
-        let pace = Pace { iters_per_submit: self.config.iters_per_submit, submit_budget: self.config.submit_budget };
-        let models = self.members.len();
-        let mut run = Run { executor: self.executor.as_mut(), pace, started: self.started, models, stop };
-        let outcome = run.train(0, self.config.steps, observer)?;
-        let arenas = self.executor.read()?;
-        let train_losses = self
-            .table
-            .as_ref()
-            .map(|table| (0..models).map(|model| cpu::loss_over(&self.plan, &arenas, model, table)).collect());
+        let config = &self.config;
+        let mut run = Run {
+            executor: self.executor.as_mut(),
+            pace: Pace { iters_per_submit: config.iters_per_submit, submit_budget: config.submit_budget },
+            started: self.started,
+            pause_every: config.checkpoint.as_ref().and_then(|c| c.every),
+            on_divergence: config.on_divergence,
+            stop,
+        };
+        let mut saving = Saving::new(observer, &self.plan, &self.origin, self.saver);
+        let mut outcome = run.train(&self.start, config.steps, &mut saving)?;
+        let mut arenas = self.executor.read()?;
+        let saved = saving.finish(&mut outcome, &mut arenas);
+        let loss = |table| (0..self.members.len()).map(|m| cpu::loss_over(&self.plan, &arenas, m, table)).collect();
+        let train_losses = self.table.as_ref().map(loss);
         Ok(Trained {
             outcome,
             executor: self.executor.name(),
@@ -129,8 +183,25 @@ impl Trainer {
             train_losses,
             adapter: self.adapter,
             choice: self.choice,
+            resumed_from: (self.start.step > 0).then_some(self.start.step),
+            saved,
         })
     }
+}
+
+/// The arenas that a run starts from.
+fn arenas_of(
+    plan: &Plan,
+    members: &[Member],
+    table: Option<&Dataset>,
+    checkpoint: Option<&Checkpoint>,
+) -> Result<Arenas<f32>> {
+    let seeds: Vec<_> = members.iter().map(|m| m.seed).collect();
+    let mut arenas = Arenas::initial(plan, &seeds, table, 0.0)?;
+    if let Some(checkpoint) = checkpoint {
+        checkpoint.restore(plan, &mut arenas);
+    }
+    Ok(arenas)
 }
 
 /// The table of a config, if it has one, and its plan for the portable kernels.
@@ -200,6 +271,7 @@ fn on_device(
     arenas: &Arenas<f32>,
 ) -> Result<(GpuExecutor, Option<Choice>)> {
     let (checked, steps) = (config.checked, config.steps);
+    let steps = steps.saturating_sub(u64::from(arenas.state.first().map_or(0, |state| state[0])));
     let candidates = Candidates { device, plan, hyper, arenas, checked, steps };
     match config.executor {
         ExecutorChoice::Persistent => Ok((candidates.build(Walk::Persistent)?, None)),

@@ -4,6 +4,7 @@ mod adapters;
 mod output;
 mod plan;
 mod progress;
+mod resume;
 mod summary;
 mod train;
 mod values;
@@ -13,6 +14,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, parser::ValueSource};
 
 use crate::error::{Error, Result};
+use resume::Given;
 
 /// Train small neural networks on any GPU through WebGPU, with the whole loop on the device.
 #[derive(Debug, Parser)]
@@ -44,7 +46,8 @@ pub fn main() -> ExitCode {
         }
     };
     let parsed = Cli::from_arg_matches(&matches).map_err(|e| Error::Usage(e.to_string()));
-    match refuse_swept_flags(&matches).and(parsed).and_then(|cli| run(&cli)) {
+    let given = matches.subcommand().map_or_else(Given::default, |(_, matches)| Given::of(matches));
+    match refuse_swept_flags(&matches).and(parsed).and_then(|cli| run(&cli, &given)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             progress::complain(&error);
@@ -63,9 +66,9 @@ fn command() -> clap::Command {
     })
 }
 
-fn run(cli: &Cli) -> Result<()> {
+fn run(cli: &Cli, given: &Given) -> Result<()> {
     match &cli.command {
-        Command::Train(args) => train::run(args),
+        Command::Train(args) => train::run(args, given),
         Command::Adapters(args) => adapters::run(args),
         Command::Plan(args) => plan::run(args),
     }

@@ -13,6 +13,10 @@
 )]
 #![expect(unreachable_pub, reason = "the modules share their helpers")]
 
+mod checkpoint;
+mod checkpoint_damage;
+mod checkpoint_flags;
+mod checkpoint_kill;
 mod cli;
 mod cli_commands;
 mod cli_errors;
