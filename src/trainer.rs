@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::arenas::Arenas;
 use crate::calibrate::{Candidates, Choice};
-use crate::checkpoint::{Checkpoint, Columns, Experiment, Origin, Saved, Saver, Saving};
+use crate::checkpoint::{Checkpoint, Origin, Saved, Saver, Saving};
 use crate::config::{ExecutorChoice, Member, Task, TrainConfig};
 use crate::cpu::{self, CpuExecutor};
 use crate::data::{self, Dataset};
@@ -85,13 +85,10 @@ impl Trainer {
     fn build(config: TrainConfig, resumed: Option<(&Checkpoint, &Path)>, observer: &mut dyn Observer) -> Result<Self> {
         let started = Instant::now();
         let members = config.members()?;
-        if let Some((checkpoint, _)) = resumed {
-            checkpoint.check_config(&config)?;
-        }
+        let checkpoint = resumed.map(|(checkpoint, _)| checkpoint);
+        checkpoint.map_or(Ok(()), |c| c.check_config(&config))?;
         let (table, mut plan) = plan_of(&config, members.len())?;
-        if let Some((checkpoint, _)) = resumed {
-            checkpoint.experiment.check_table(table.as_ref(), &config)?;
-        }
+        checkpoint.map_or(Ok(()), |c| c.experiment.check_table(table.as_ref(), &config))?;
         let from = resumed.map(|(checkpoint, path)| (path, checkpoint.step()));
         let saver = config.checkpoint.as_ref().map(|c| Saver::open(c, from)).transpose()?;
         let hyper: Vec<_> = members.iter().map(|m| m.hyper).collect();
@@ -99,26 +96,20 @@ impl Trainer {
         if let Some(device) = &device {
             plan = Plan::new(TrainStep { products: device.products, ..plan.step })?;
         }
-        let arenas = arenas_of(&plan, &members, table.as_ref(), resumed.map(|(checkpoint, _)| checkpoint))?;
-        let mut choice = None;
-        let executor: Box<dyn Executor> = match &device {
-            None => Box::new(CpuExecutor::new(plan.clone(), hyper, arenas)),
+        let arenas = arenas_of(&plan, &members, table.as_ref(), checkpoint)?;
+        let (executor, choice): (Box<dyn Executor>, _) = match &device {
+            None => (Box::new(CpuExecutor::new(plan.clone(), hyper, arenas)), None),
             Some(device) => {
-                let (executor, chosen) = on_device(&config, device, &plan, &hyper, &arenas)?;
-                choice = chosen;
-                Box::new(executor)
+                let (executor, choice) = on_device(&config, device, &plan, &hyper, &arenas)?;
+                (Box::new(executor), choice)
             }
         };
         run::check_pace(config.iters_per_submit, executor.capacity())?;
         let adapter = device.as_ref().map(|d| d.summary.clone());
-        let origin = Origin {
-            experiment: Experiment::of(&config, table.as_ref()),
-            columns: table.as_ref().map(Columns::of),
-            executor: executor.name().into(),
-            adapter: adapter.as_ref().map_or(String::new(), ToString::to_string),
-        };
-        let start = resumed.map_or_else(|| Start::fresh(members.len()), |(checkpoint, _)| checkpoint.start());
-        if let Some(text) = resumed.and_then(|(checkpoint, _)| origin.elsewhere(checkpoint)) {
+        let place = adapter.as_ref().map_or(String::new(), ToString::to_string);
+        let origin = Origin::new(&config, table.as_ref(), executor.name(), place);
+        let start = checkpoint.map_or_else(|| Start::fresh(members.len()), Checkpoint::start);
+        if let Some(text) = checkpoint.and_then(|checkpoint| origin.elsewhere(checkpoint)) {
             observer.notice(&text);
         }
         Ok(Self { config, members, table, plan, executor, adapter, choice, origin, start, saver, started })

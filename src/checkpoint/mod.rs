@@ -29,6 +29,7 @@ pub use saving::{Saved, Saving};
 
 use crate::arenas::Arenas;
 use crate::config::{Task, TrainConfig};
+use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::outcome::Start;
 use crate::plan::{Arena, Plan};
@@ -181,6 +182,12 @@ pub struct Origin {
 }
 
 impl Origin {
+    /// Of a run by its config and its table, an executor by its name, and the adapter.
+    pub fn new(config: &TrainConfig, table: Option<&Dataset>, executor: &str, adapter: String) -> Self {
+        let (experiment, columns) = (Experiment::of(config, table), table.map(Columns::of));
+        Self { experiment, columns, executor: executor.into(), adapter }
+    }
+
     /// Where another executor or adapter than that of a checkpoint goes on with it: that the numbers may differ.
     pub fn elsewhere(&self, checkpoint: &Checkpoint) -> Option<String> {
         let place = |executor: &str, adapter: &str| {
@@ -213,4 +220,26 @@ pub(crate) fn mark_diverged(plan: &Plan, arenas: &mut Arenas<f32>) -> bool {
         }
     }
     any
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Source, TrainStep};
+    use crate::spec::{Activation, Loss};
+
+    #[test]
+    fn a_model_with_an_infinite_parameter_has_diverged_though_its_loss_is_finite() {
+        let model = Model::new(2, &[3], 1, Activation::Tanh).expect("a network");
+        let step = TrainStep::new(model, Loss::Mse, Optimizer::Adam, 4, Source::Linreg);
+        let plan = Plan::new(TrainStep { models: 3, ..step }).expect("a plan");
+        let mut arenas = Arenas::initial(&plan, &[0, 1, 2], None, 0.0).expect("arenas");
+        arenas.state = vec![[7, 0, 0, 0], [7, 0, 0, 0], [7, 0, 0, 4]];
+        assert!(!mark_diverged(&plan, &mut arenas), "all parameters are finite");
+        arenas.set(&plan, 1, "layers.0.kernel", &[0.0, f32::NEG_INFINITY]);
+        arenas.set(&plan, 2, "layers.0.bias", &[f32::NAN]);
+        assert!(mark_diverged(&plan, &mut arenas), "one model is new among the diverged");
+        let diverged: Vec<_> = arenas.state.iter().map(|state| state[3]).collect();
+        assert_eq!(diverged, [0, 7, 4], "the step it was seen at, and the one known before");
+    }
 }

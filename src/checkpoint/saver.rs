@@ -18,8 +18,9 @@ use crate::error::{Error, Result};
 #[derive(Debug)]
 pub struct Saver {
     /// As the user wrote it.
-    asked: PathBuf,
     path: PathBuf,
+    /// The same without links.
+    target: PathBuf,
     folder: PathBuf,
     keep: usize,
     /// Steps of the files that are kept, in order.
@@ -43,23 +44,28 @@ impl Saver {
             return Err(refuse("expected the name of a file".into()));
         }
         // A link stays a link: its file is what is replaced.
-        let path = config.path.canonicalize().unwrap_or_else(|_| config.path.clone());
-        let parent = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let path = config.path.clone();
+        let target = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let parent = target.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = parent.unwrap_or(Path::new(".")).to_path_buf();
         if !folder.is_dir() {
             return Err(refuse(format!("there is no folder {}; make it first", folder.display())));
         }
-        let step = resumed.filter(|(from, _)| from.canonicalize().is_ok_and(|from| from == path)).map(|(_, step)| step);
-        let asked = config.path.clone();
-        let mut saver = Self { asked, path, folder, keep: config.keep, kept: VecDeque::new(), saved: step };
+        let step =
+            resumed.filter(|(from, _)| from.canonicalize().is_ok_and(|from| from == target)).map(|(_, step)| step);
+        let mut saver = Self { path, target, folder, keep: config.keep, kept: VecDeque::new(), saved: step };
         saver.temporary().map_err(|e| refuse(format!("its folder cannot be written: {e}")))?;
         saver.look_around(step);
+        // The run may have been killed before it gave the file its second name.
+        if let Some(step) = step.filter(|step| saver.keep > 0 && !saver.kept.contains(step)) {
+            saver.keep(step)?;
+        }
         Ok(saver)
     }
 
     /// The file, as the config has it.
     pub fn path(&self) -> &Path {
-        &self.asked
+        &self.path
     }
 
     /// The step of the file, if this run wrote or resumed it.
@@ -72,10 +78,10 @@ impl Saver {
     /// # Errors
     /// [`Error::Io`]; the file is then the old one.
     pub fn write(&mut self, checkpoint: &Checkpoint) -> Result<()> {
-        let failed = |e| Error::io(&self.path, e);
+        let failed = |e| Error::io(&self.target, e);
         let mut file = self.temporary().map_err(failed)?;
         file.write_all(&checkpoint.to_bytes()?).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
-        file.persist(&self.path).map_err(|e| failed(e.error))?;
+        file.persist(&self.target).map_err(|e| failed(e.error))?;
         self.sync_folder().map_err(failed)?;
         self.saved = Some(checkpoint.step());
         if self.keep > 0 { self.keep(checkpoint.step()) } else { Ok(()) }
@@ -90,7 +96,7 @@ impl Saver {
             _ => {}
         }
         // Not every file system has links.
-        fs::hard_link(&self.path, &path).or_else(|_| fs::copy(&self.path, &path).map(|_| ())).map_err(failed)?;
+        fs::hard_link(&self.target, &path).or_else(|_| fs::copy(&self.target, &path).map(|_| ())).map_err(failed)?;
         self.sync_folder().map_err(failed)?;
         self.kept.retain(|&kept| kept != step);
         self.kept.push_back(step);
@@ -110,7 +116,7 @@ impl Saver {
     /// The name of the file with something before and after it.
     fn named(&self, before: &str, after: &str) -> OsString {
         let mut name = OsString::from(before);
-        name.push(self.path.file_name().unwrap_or_default());
+        name.push(self.target.file_name().unwrap_or_default());
         name.push(after);
         name
     }
