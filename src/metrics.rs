@@ -57,7 +57,7 @@ impl MetricsWriter {
         // A run that fails early leaves the rows that a killed one left.
         let has_rows = from.is_some() && partial != path && partial.exists();
         let file = create(&path, &partial, &earlier.unwrap_or(header)).map_err(refuse)?;
-        Ok(Self { path, partial, file: BufWriter::new(file), json, has_rows })
+        Ok(Self { path, partial, file, json, has_rows })
     }
 
     /// Where the rows of a run that failed are; `None` if it wrote none, or into a stream.
@@ -124,17 +124,20 @@ fn places(path: &Path) -> Result<(PathBuf, PathBuf), String> {
 }
 
 /// Creates the partial file, or opens the stream, with `text` in it.
-fn create(path: &Path, partial: &Path, text: &str) -> Result<File, String> {
+fn create(path: &Path, partial: &Path, text: &str) -> Result<BufWriter<File>, String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let write = |to: &Path| {
-        let mut file = File::create(to)?;
+        let mut file = BufWriter::new(File::create(to)?);
         file.write_all(text.as_bytes()).map(|()| file)
     };
     // Earlier rows are not to be lost to a crash between the old partial file and the new one.
     let result = if partial.exists() && partial != path {
         let mut fresh = partial.as_os_str().to_owned();
         fresh.push(".new");
-        write(Path::new(&fresh)).and_then(|file| std::fs::rename(&fresh, partial).map(|()| file))
+        write(Path::new(&fresh)).and_then(|mut file| {
+            file.flush()?;
+            std::fs::rename(&fresh, partial).map(|()| file)
+        })
     } else {
         write(partial)
     };
