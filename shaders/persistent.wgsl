@@ -8,22 +8,25 @@ fn train(lane: u32) {
         }
         synchronize();
         for (var layer = 0u; layer < LAYER_COUNT; layer++) {
-            for (var tile = 0u; tile < LAYERS[layer].forward_tiles; tile++) {
-                dense_forward(layer, tile, lane);
+            let l = LAYERS[layer];
+            for (var tile = 0u; tile < l.forward_tiles; tile++) {
+                dense_forward(l, tile, lane);
             }
             synchronize();
         }
         loss(0u, lane);
         synchronize();
         for (var layer = LAYER_COUNT - 1u; layer > 0u; layer--) {
-            for (var tile = 0u; tile < LAYERS[layer].backward_tiles; tile++) {
-                dense_backward(layer, tile, lane);
+            let l = LAYERS[layer];
+            for (var tile = 0u; tile < l.backward_tiles; tile++) {
+                dense_backward(l, tile, lane);
             }
             synchronize();
         }
         for (var layer = 0u; layer < LAYER_COUNT; layer++) {
-            for (var tile = 0u; tile < LAYERS[layer].update_tiles; tile++) {
-                dense_update(layer, tile, lane);
+            let l = LAYERS[layer];
+            for (var tile = 0u; tile < l.update_tiles; tile++) {
+                dense_update(l, tile, lane);
             }
         }
         synchronize();

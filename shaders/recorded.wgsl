@@ -7,5 +7,5 @@ fn dense_update_of(tile: u32, lane: u32) {
         rest -= LAYERS[layer].update_tiles;
         layer++;
     }
-    dense_update(layer, rest, lane);
+    dense_update(LAYERS[layer], rest, lane);
 }

@@ -69,17 +69,18 @@ impl Candidates<'_> {
     /// As [`GpuExecutor::new`] for `recorded`; where `persistent` cannot run, that is the reason for `recorded`.
     pub fn fastest(&self) -> Result<(GpuExecutor, Choice)> {
         let mut recorded = self.build(Walk::Recorded)?;
-        let recorded_us = measure(&mut recorded, self.first_step())?;
+        let recorded_us = measure(&mut recorded)?;
         let choice =
             |executor, why, persistent_us| Choice { executor, why, recorded_us: Some(recorded_us), persistent_us };
         if let Some(why) = self.skip_persistent(recorded_us) {
             recorded.write(self.arenas)?;
             return Ok((recorded, choice("recorded", why, None)));
         }
-        let persistent = self.build(Walk::Persistent).and_then(|mut executor| {
-            let us = measure(&mut executor, self.first_step())?;
-            Ok((executor, us))
-        });
+        let persistent =
+            self.check(Walk::Persistent).and_then(|()| self.build(Walk::Persistent)).and_then(|mut executor| {
+                let us = measure(&mut executor)?;
+                Ok((executor, us))
+            });
         match persistent {
             Ok((mut executor, us)) if us < recorded_us => {
                 executor.write(self.arenas)?;
@@ -99,29 +100,33 @@ impl Candidates<'_> {
         }
     }
 
-    /// Steps that the arenas have behind them.
-    fn first_step(&self) -> u64 {
-        self.arenas.state.first().map_or(0, |state| u64::from(state[0]))
-    }
-
     /// Why `persistent` is not tried, if it is not.
     fn skip_persistent(&self, recorded_us: f64) -> Option<String> {
-        #[expect(clippy::cast_precision_loss, reason = "estimates")]
-        let (seconds, work) = (recorded_us * 1e-6 * self.steps as f64, self.plan.flops() as f64);
-        if seconds < SHORT_RUN {
-            return Some(format!(
-                "{recorded_us:.1} µs per step end the run in {seconds:.1} s, so nothing else was tried"
-            ));
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let seconds = recorded_us * 1e-6 * self.steps as f64;
+        let short = format!("{recorded_us:.1} µs per step end the run in {seconds:.1} s, so nothing else was tried");
+        (seconds < SHORT_RUN).then_some(short)
+    }
+
+    /// Whether a walk can be tried at all.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when a single step in one workgroup could take long enough for a system to reset the device.
+    pub(crate) fn check(&self, walk: Walk) -> Result<()> {
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let work = self.plan.flops() as f64;
+        if walk == Walk::Persistent && work / SLOWEST_WORKGROUP > 0.2 {
+            return Err(Error::Device(format!(
+                "a step of {work:.1e} floating-point operations is too much for the one workgroup of a model"
+            )));
         }
-        let step = work / SLOWEST_WORKGROUP;
-        (step > 0.2)
-            .then(|| format!("one step is too much work for one workgroup: {work:.0} floating-point operations"))
+        Ok(())
     }
 }
 
-/// Microseconds per step of an executor, after a first chunk that compiles. The state, which has `from` steps
-/// behind it, moves on.
-fn measure(executor: &mut dyn Executor, from: u64) -> Result<f64> {
+/// Microseconds per step of an executor, after a first chunk that compiles. The state moves on from where it is.
+pub(crate) fn measure(executor: &mut dyn Executor) -> Result<f64> {
+    let from = executor.read()?.state.first().map_or(0, |state| u64::from(state[0]));
     let mut run = |first_step: u64, steps: usize| -> Result<Duration> {
         let start = Instant::now();
         executor.enqueue(Chunk { first_step, steps, iters_per_submit: steps })?;

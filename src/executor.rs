@@ -31,6 +31,23 @@ pub struct Report {
     pub dispatches: usize,
     /// Host time spent in recording it.
     pub recording: Duration,
+    /// Time that the device spent on it, where that is measured.
+    pub gpu: Option<Duration>,
+}
+
+impl Report {
+    /// A report of nothing done yet.
+    pub(crate) fn of(chunk: Chunk) -> Self {
+        let (losses, state) = (Vec::new(), Vec::new());
+        Self { chunk, losses, state, submissions: 0, dispatches: 0, recording: Duration::ZERO, gpu: None }
+    }
+
+    /// The count of a model that did not finish all steps of the chunk, if there is one.
+    pub fn short(&self) -> Option<u32> {
+        #[expect(clippy::cast_possible_truncation, reason = "the device counts in 32 bits and wraps around")]
+        let expected = (self.chunk.first_step + self.chunk.steps as u64) as u32;
+        self.state.iter().map(|state| state[0]).find(|&counted| counted != expected)
+    }
 }
 
 /// Runs chunks of a plan, in order, at most two of them at a time.
@@ -45,6 +62,10 @@ pub trait Executor {
 
     /// Keeps every dispatch to at most `steps` steps from now on, after a longer one was cut short.
     fn shrink_dispatches(&mut self, _steps: usize) {}
+
+    /// Measures the device's own time of each chunk from now on, or stops that, where the device can. Nothing is in
+    /// flight. Off at first, and free of cost then.
+    fn measure_gpu_time(&mut self, _on: bool) {}
 
     /// Starts a chunk.
     ///

@@ -1,6 +1,7 @@
 //! Trains small neural networks on any GPU through WebGPU, with the whole training loop on the device.
 
 pub mod arenas;
+pub mod bench;
 pub mod calibrate;
 pub mod checkpoint;
 pub mod cli;
@@ -21,3 +22,4 @@ pub mod run;
 pub mod shader;
 pub mod spec;
 pub mod trainer;
+pub mod tune;

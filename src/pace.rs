@@ -71,12 +71,11 @@ impl Sizes {
         }
     }
 
-    /// Halves the sizes for good; false if they cannot be smaller.
-    pub(crate) fn shrink(&mut self, steps: usize) -> bool {
-        self.limit = steps / 2;
-        self.iters = self.iters.min(self.limit).max(1);
-        self.chunk = self.limit.max(1);
+    /// Halves the sizes for good, down to one step.
+    pub(crate) fn shrink(&mut self, steps: usize) {
+        self.limit = (steps / 2).max(1);
+        self.iters = self.iters.min(self.limit);
+        self.chunk = self.limit;
         self.auto = true;
-        steps > 1
     }
 }

@@ -49,7 +49,7 @@ pub struct Run<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// How often a chunk is tried before the run fails.
+/// How often the steps after a verified one are tried before the run fails.
 const TRIES: usize = 6;
 
 /// The time between two copies of the state.
@@ -69,6 +69,8 @@ struct Progress {
     saved: u64,
     saved_at: Instant,
     in_flight: usize,
+    /// Failures since a step was last verified for the first time.
+    failures: usize,
     sizes: Sizes,
     /// When the last chunk was collected, and when the first was.
     last: Instant,
@@ -127,6 +129,7 @@ impl Run<'_> {
             saved: start.step,
             saved_at: now,
             in_flight: 0,
+            failures: 0,
             sizes,
             last: now,
             first: None,
@@ -168,11 +171,8 @@ impl Run<'_> {
     /// Verifies a report and tells the observer of it.
     fn take(&mut self, report: Report, progress: &mut Progress, observer: &mut dyn Observer) -> Result<()> {
         let expected = report.chunk.first_step + report.chunk.steps as u64;
-        #[expect(clippy::cast_possible_truncation, reason = "the device counts in 32 bits and wraps around")]
-        let short = report.state.iter().find(|state| state[0] != expected as u32);
-        if let Some(state) = short {
-            let counted = u64::from(state[0]);
-            return self.start_again(&report.chunk, counted, progress, observer);
+        if let Some(counted) = report.short() {
+            return self.start_again(&report.chunk, u64::from(counted), progress, observer);
         }
         let now = Instant::now();
         progress.account(&report, now, self.started);
@@ -184,6 +184,7 @@ impl Run<'_> {
         if skip < report.chunk.steps {
             observer.losses(report.chunk.first_step + skip as u64, &report.losses[skip * models..])?;
             progress.told = expected;
+            progress.failures = 0;
         }
         Ok(())
     }
@@ -199,13 +200,15 @@ impl Run<'_> {
         while self.executor.collect()?.is_some() {}
         progress.in_flight = 0;
         progress.outcome.repeated_chunks += 1;
+        progress.failures += 1;
         let what = format!(
             "the adapter finished {} of the {} steps after step {} and reported no error",
             counted.saturating_sub(chunk.first_step),
             chunk.steps,
             chunk.first_step
         );
-        if progress.outcome.repeated_chunks >= TRIES || !progress.sizes.shrink(chunk.steps) {
+        progress.sizes.shrink(chunk.steps);
+        if progress.failures >= TRIES {
             return Err(Error::Device(format!(
                 "{what}, and repeating it in smaller submissions did not help; try a smaller --submit-budget-ms, another \
                  --executor or another driver"

@@ -194,7 +194,7 @@ fn source_constants(plan: &Plan) -> Vec<(&'static str, usize)> {
 fn layers(plan: &Plan) -> String {
     let count = plan.layers.len();
     let mut text = format!("const LAYERS = array<Layer, {count}>(\n");
-    for l in &plan.layers {
+    for (i, l) in plan.layers.iter().enumerate() {
         let forward = forward_tiles(&plan.step, l.inputs, l.outputs);
         let backward = forward_tiles(&plan.step, l.outputs, l.inputs);
         let update = update_tiles(&plan.step, l);
@@ -208,6 +208,8 @@ fn layers(plan: &Plan) -> String {
             l.input,
             l.output,
             l.delta,
+            if i > 0 { plan.layers[i - 1].delta } else { 0 },
+            usize::from(i + 1 == count),
             forward.rows * forward.columns,
             backward.rows * backward.columns,
             update.rows * update.columns,
@@ -243,7 +245,7 @@ fn entry_points(plan: &Plan, walk: Walk) -> String {
             for Op { kind, .. } in &plan.ops {
                 let call = match kind {
                     OpKind::DenseForward { layer } | OpKind::DenseBackward { layer } => {
-                        format!("{}({layer}u, group.x, lane)", kind.function())
+                        format!("{}(LAYERS[{layer}], group.x, lane)", kind.function())
                     }
                     OpKind::DenseUpdate => "dense_update_of(group.x, lane)".into(),
                     _ => format!("{}(group.x, lane)", kind.function()),

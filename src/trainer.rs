@@ -12,11 +12,11 @@ use crate::cpu::{self, CpuExecutor};
 use crate::data::{self, Dataset};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
-use crate::gpu::{self, AdapterChoice, AdapterSummary, Device, GpuExecutor, INSTALL};
+use crate::gpu::{self, AdapterChoice, AdapterSummary, Device, INSTALL};
 use crate::plan::{Plan, Source, TrainStep};
 use crate::run::{self, Observer, Outcome, Pace, Run, Start};
-use crate::shader::Walk;
-use crate::spec::{Hyperparameters, Model};
+use crate::spec::Model;
+use crate::tune::{self, Trial, Tuned};
 
 /// A run that is ready to start.
 pub struct Trainer {
@@ -93,22 +93,28 @@ impl Trainer {
         let saver = config.checkpoint.as_ref().map(|c| Saver::open(c, from)).transpose()?;
         let hyper: Vec<_> = members.iter().map(|m| m.hyper).collect();
         let device = open_device(&config, &plan, observer)?;
+        let tuned = device.as_ref().and_then(|device| tune::found(&config, device, &plan, observer));
         if let Some(device) = &device {
-            plan = Plan::new(TrainStep { products: device.products, ..plan.step })?;
+            let before = checkpoint.filter(|_| config.executor != ExecutorChoice::Auto);
+            let before = before.and_then(|c| c.kernels_on(&device.summary.to_string(), &tune::variants(device)));
+            let products = tuned.map(|t| t.products).or(before).unwrap_or(device.products);
+            plan = Plan::new(TrainStep { products, ..plan.step })?;
         }
+        let start = checkpoint.map_or_else(|| Start::fresh(members.len()), Checkpoint::start);
         let arenas = arenas_of(&plan, &members, table.as_ref(), checkpoint)?;
         let (executor, choice): (Box<dyn Executor>, _) = match &device {
             None => (Box::new(CpuExecutor::new(plan.clone(), hyper, arenas)), None),
             Some(device) => {
-                let (executor, choice) = on_device(&config, device, &plan, &hyper, &arenas)?;
+                let (checked, steps) = (config.checked, config.steps - start.step.min(config.steps));
+                let candidates = Candidates { device, plan: &plan, hyper: &hyper, arenas: &arenas, checked, steps };
+                let (executor, choice) = tune::executor(config.executor, &candidates, tuned)?;
                 (Box::new(executor), choice)
             }
         };
         run::check_pace(config.iters_per_submit, executor.capacity())?;
-        let adapter = device.as_ref().map(|d| d.summary.clone());
-        let place = adapter.as_ref().map_or(String::new(), ToString::to_string);
+        let adapter = device.map(|d| d.summary);
+        let place = adapter.as_ref().map(|a| (a.to_string(), plan.step.products));
         let origin = Origin::new(&config, table.as_ref(), executor.name(), place);
-        let start = checkpoint.map_or_else(|| Start::fresh(members.len()), Checkpoint::start);
         if let Some(text) = checkpoint.and_then(|checkpoint| origin.elsewhere(checkpoint)) {
             observer.notice(&text);
         }
@@ -217,6 +223,11 @@ pub fn plan_of(config: &TrainConfig, models: usize) -> Result<(Option<Dataset>, 
 /// Floating-point operations per step below which a thread pool costs a software adapter more than it brings.
 const SMALL: usize = 8_000_000;
 
+/// Whether a software adapter should do without its thread pool.
+pub(crate) fn single_threaded(plan: &Plan) -> bool {
+    plan.step.models == 1 && plan.flops() < SMALL
+}
+
 /// The adapter of a config; `None` where the cpu executor is asked for, or is all that there is.
 fn open_device(config: &TrainConfig, plan: &Plan, observer: &mut dyn Observer) -> Result<Option<Device>> {
     if config.executor == ExecutorChoice::Cpu {
@@ -227,7 +238,7 @@ fn open_device(config: &TrainConfig, plan: &Plan, observer: &mut dyn Observer) -
         }
         return Ok(None);
     }
-    let single_threaded = plan.step.models == 1 && plan.flops() < SMALL;
+    let single_threaded = single_threaded(plan);
     gpu::prepare_software_adapters(single_threaded);
     let Some(found) = gpu::choose(&config.adapter)? else {
         if config.executor == ExecutorChoice::Auto {
@@ -253,22 +264,21 @@ fn open_device(config: &TrainConfig, plan: &Plan, observer: &mut dyn Observer) -
     Device::open(&found).map(Some)
 }
 
-/// The executor that the config asks for, and how `auto` came to it.
-fn on_device(
-    config: &TrainConfig,
-    device: &Device,
-    plan: &Plan,
-    hyper: &[Hyperparameters],
-    arenas: &Arenas<f32>,
-) -> Result<(GpuExecutor, Option<Choice>)> {
-    let (checked, steps) = (config.checked, config.steps);
-    let steps = steps.saturating_sub(u64::from(arenas.state.first().map_or(0, |state| state[0])));
-    let candidates = Candidates { device, plan, hyper, arenas, checked, steps };
-    match config.executor {
-        ExecutorChoice::Persistent => Ok((candidates.build(Walk::Persistent)?, None)),
-        ExecutorChoice::Recorded => Ok((candidates.build(Walk::Recorded)?, None)),
-        ExecutorChoice::Auto | ExecutorChoice::Cpu => {
-            candidates.fastest().map(|(executor, choice)| (executor, Some(choice)))
-        }
-    }
+/// Searches the fastest way to train a config; returns the key of the cache, the result, and all trials.
+///
+/// # Errors
+/// As [`Trainer::new`], and [`Error::Usage`] where there is no adapter to tune for.
+pub fn tune(config: &TrainConfig, observer: &mut dyn Observer) -> Result<(String, Tuned, Vec<Trial>)> {
+    let members = config.members()?;
+    let (table, plan) = plan_of(config, members.len())?;
+    let seeds: Vec<_> = members.iter().map(|m| m.seed).collect();
+    let hyper: Vec<_> = members.iter().map(|m| m.hyper).collect();
+    let device = open_device(config, &plan, observer)?
+        .ok_or_else(|| Error::Usage("there is nothing to tune on the cpu executor: an adapter is needed".into()))?;
+    let initial = |plan: &Plan| Arenas::initial(plan, &seeds, table.as_ref(), 0.0);
+    let arenas = initial(&plan)?;
+    let candidates =
+        Candidates { device: &device, plan: &plan, hyper: &hyper, arenas: &arenas, checked: config.checked, steps: 1 };
+    let (tuned, trials) = tune::search(&candidates, initial)?;
+    Ok((tune::cache_key(&device.summary, &plan), tuned, trials))
 }

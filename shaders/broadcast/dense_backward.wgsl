@@ -2,8 +2,7 @@
 // A lane has two rows x 16 columns; 16 rows of the kernel are broadcast, four numbers of each at a time. Reads
 // activations and params, writes activations.
 
-fn dense_backward(layer: u32, tile: u32, lane: u32) {
-    let l = LAYERS[layer];
+fn dense_backward(l: Layer, tile: u32, lane: u32) {
     let stride = l.output_vectors;
     let row0 = 2u * LANES * (tile % ROW_TILES) + lane;
     let row1 = row0 + LANES;
@@ -43,7 +42,7 @@ fn dense_backward(layer: u32, tile: u32, lane: u32) {
     for (var r = 0u; r < 2u * min(4u, l.input_vectors - column); r++) {
         let row = row0 + r % 2u * LANES;
         if (row < ROWS) {
-            store_delta(layer, row, column + r / 2u, kept_result(lane, r));
+            store_delta(l, row, column + r / 2u, kept_result(lane, r));
         }
     }
 }

@@ -2,8 +2,7 @@
 // A lane has two rows x 16 columns; the rows of the kernel are broadcast. Reads activations and params, writes
 // activations. Columns past the end of a row are computed from what lies there, and dropped.
 
-fn dense_forward(layer: u32, tile: u32, lane: u32) {
-    let l = LAYERS[layer];
+fn dense_forward(l: Layer, tile: u32, lane: u32) {
     let stride = l.output_vectors;
     let row0 = 2u * LANES * (tile % ROW_TILES) + lane;
     let row1 = row0 + LANES;
@@ -45,7 +44,7 @@ fn dense_forward(layer: u32, tile: u32, lane: u32) {
     for (var r = 0u; r < 2u * min(4u, stride - column); r++) {
         let row = row0 + r % 2u * LANES;
         if (row < ROWS) {
-            store_output(layer, row, column + r / 2u, kept_result(lane, r));
+            store_output(l, row, column + r / 2u, kept_result(lane, r));
         }
     }
 }

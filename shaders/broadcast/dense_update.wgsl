@@ -2,8 +2,7 @@
 // The columns of one factor go to the lanes, four each; eight columns of the other are broadcast, four rows at a time. The
 // wider factor has the lanes: delta, or x where the layer is flipped. Reads activations, updates params and optimizer.
 
-fn dense_update(layer: u32, tile: u32, lane: u32) {
-    let l = LAYERS[layer];
+fn dense_update(l: Layer, tile: u32, lane: u32) {
     let flipped = l.update_flipped != 0u;
     let base = model * ACTIVATIONS_SIZE;
     let wide_vectors = select(l.output_vectors, l.input_vectors, flipped);

@@ -13,6 +13,8 @@ struct Layer {
     input: u32, // (ROWS, inputs) in activations
     output: u32, // (ROWS, outputs) in activations
     delta: u32, // (ROWS, outputs) in activations: slope, then delta
+    delta_before: u32, // (ROWS, inputs) in activations: delta of the layer before
+    is_last: u32, // 1: the last layer, which has no activation
     forward_tiles: u32, // of all rows and columns
     backward_tiles: u32,
     update_tiles: u32,

@@ -1,8 +1,7 @@
 // delta'[b,i] = slope'[b,i] sum_o delta[b,o] kernel[i,o], where ' is the layer before.
 // A tile is 4 SIDE rows x 4 SIDE columns. Reads activations and params, writes activations.
 
-fn dense_backward(layer: u32, tile: u32, lane: u32) {
-    let l = LAYERS[layer];
+fn dense_backward(l: Layer, tile: u32, lane: u32) {
     let delta = Matrix(model * ACTIVATIONS_SIZE + l.delta, ROWS, l.output_vectors);
     let kernel = Matrix(model * PARAMS_SIZE + l.kernel, 4u * l.input_vectors, l.output_vectors);
     let b = 4u * SIDE * (tile % ROW_TILES);
@@ -18,7 +17,7 @@ fn dense_backward(layer: u32, tile: u32, lane: u32) {
         for (var r = 0u; r < 4u; r++) {
             let row = b + 4u * (lane / SIDE) + r;
             if (row < ROWS) {
-                store_delta(layer, row, column, derivative[r]);
+                store_delta(l, row, column, derivative[r]);
             }
         }
     }

@@ -1,8 +1,7 @@
 // h[b,o] = f(z), slope[b,o] = f'(z), z = sum_i x[b,i] kernel[i,o] + bias[o]
 // A tile is 4 SIDE rows x 4 SIDE columns. Reads activations and params, writes activations.
 
-fn dense_forward(layer: u32, tile: u32, lane: u32) {
-    let l = LAYERS[layer];
+fn dense_forward(l: Layer, tile: u32, lane: u32) {
     let x = Matrix(model * ACTIVATIONS_SIZE + l.input, ROWS, l.input_vectors);
     let kernel = Matrix(model * PARAMS_SIZE + l.kernel, l.inputs, l.output_vectors);
     let b = 4u * SIDE * (tile % ROW_TILES);
@@ -18,7 +17,7 @@ fn dense_forward(layer: u32, tile: u32, lane: u32) {
         for (var r = 0u; r < 4u; r++) {
             let row = b + 4u * (lane / SIDE) + r;
             if (row < ROWS) {
-                store_output(layer, row, column, z[r] + bias);
+                store_output(l, row, column, z[r] + bias);
             }
         }
     }

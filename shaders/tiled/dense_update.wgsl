@@ -1,8 +1,7 @@
 // g[i,o] = sum_b x[b,i] delta[b,o], gb[o] = sum_b delta[b,o]; kernel and bias are updated from them.
 // A tile is 4 SIDE inputs x 4 SIDE outputs. Reads activations, updates params and optimizer.
 
-fn dense_update(layer: u32, tile: u32, lane: u32) {
-    let l = LAYERS[layer];
+fn dense_update(l: Layer, tile: u32, lane: u32) {
     let x = Matrix(model * ACTIVATIONS_SIZE + l.input, ROWS, l.input_vectors);
     let delta = Matrix(model * ACTIVATIONS_SIZE + l.delta, ROWS, l.output_vectors);
     let row_vector = SIDE * (tile % l.update_row_tiles);

@@ -110,6 +110,7 @@ impl Checkpoint {
             ("standardization", json(serde_json::to_string(&self.columns))?),
             ("executor", self.executor.clone()),
             ("adapter", self.adapter.clone()),
+            ("kernels", json(serde_json::to_string(&self.kernels))?),
         ];
         let mut texts: BTreeMap<_, _> =
             rows.into_iter().map(|(name, text): (&str, String)| (name.into(), text)).collect();
@@ -191,8 +192,9 @@ impl Checkpoint {
             |what: &str, e: serde_json::Error| format!("its {what} cannot be used: {}", shown(&e.to_string()));
         let experiment = serde_json::from_str(&text("experiment")).map_err(|e| unusable("experiment", e))?;
         let columns = serde_json::from_str(&text("standardization")).map_err(|e| unusable("standardization", e))?;
+        let kernels = serde_json::from_str(&text("kernels")).map_err(|e| unusable("kernels", e))?;
         let (executor, adapter) = (text("executor"), text("adapter"));
-        Ok(Self { experiment, columns, executor, adapter, tensors: BTreeMap::new() })
+        Ok(Self { experiment, columns, executor, adapter, kernels, tensors: BTreeMap::new() })
     }
 
     /// Name and shape of the tensors that the experiment asks for.

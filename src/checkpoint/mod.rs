@@ -12,8 +12,8 @@
 //! | `loss` | F32 | `()` | the loss of the last step that had a finite one |
 //!
 //! In a run of several models each has a leading axis of models. The metadata is text: `format` (`fori checkpoint`),
-//! `format_version`, `fori_version`, `experiment` and `standardization` (JSON), `executor`, `adapter`, and `checksum`, which
-//! covers all the rest. Invariant: a file is taken whole or refused; nothing of a refused one is used.
+//! `format_version`, `fori_version`, `experiment` and `standardization` (JSON), `executor`, `adapter`, `kernels` (JSON), and
+//! `checksum`, which covers all the rest. Invariant: a file is taken whole or refused; nothing of a refused one is used.
 
 mod experiment;
 mod file;
@@ -32,7 +32,7 @@ use crate::config::{Task, TrainConfig};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::outcome::Start;
-use crate::plan::{Arena, Plan};
+use crate::plan::{Arena, Plan, Products};
 use crate::spec::{Model, Optimizer};
 
 /// The state of a run after a step, and what it takes to go on.
@@ -46,6 +46,8 @@ pub struct Checkpoint {
     pub executor: String,
     /// The adapter that made it; empty on the cpu executor.
     pub adapter: String,
+    /// Its kernels of the inner products.
+    pub kernels: Option<Products>,
     /// Every tensor by its name.
     tensors: BTreeMap<String, Words>,
 }
@@ -101,8 +103,8 @@ impl Checkpoint {
             let words = words.collect();
             tensors.insert(name, Words { shape, words });
         }
-        let Origin { experiment, columns, executor, adapter } = of.clone();
-        Self { experiment, columns, executor, adapter, tensors }
+        let Origin { experiment, columns, executor, adapter, kernels } = of.clone();
+        Self { experiment, columns, executor, adapter, kernels, tensors }
     }
 
     /// Puts the state into the arenas of a plan of the same experiment.
@@ -145,6 +147,11 @@ impl Checkpoint {
         }
     }
 
+    /// The kernels that give the same bits on an adapter, if it is the same and they are among its own.
+    pub fn kernels_on(&self, adapter: &str, possible: &[Products]) -> Option<Products> {
+        self.kernels.filter(|kernels| self.adapter == adapter && possible.contains(kernels))
+    }
+
     /// Finished steps.
     pub fn step(&self) -> u64 {
         self.words("step").first().map_or(0, |&step| u64::from(step))
@@ -179,23 +186,31 @@ pub struct Origin {
     pub executor: String,
     /// The adapter; empty on the cpu executor.
     pub adapter: String,
+    /// Its kernels of the inner products.
+    pub kernels: Option<Products>,
 }
 
 impl Origin {
-    /// Of a run by its config and its table, an executor by its name, and the adapter.
-    pub fn new(config: &TrainConfig, table: Option<&Dataset>, executor: &str, adapter: String) -> Self {
+    /// Of a run by its config and its table, an executor by its name, and the adapter with its kernels.
+    pub fn new(
+        config: &TrainConfig,
+        table: Option<&Dataset>,
+        executor: &str,
+        adapter: Option<(String, Products)>,
+    ) -> Self {
         let (experiment, columns) = (Experiment::of(config, table), table.map(Columns::of));
-        Self { experiment, columns, executor: executor.into(), adapter }
+        let (adapter, kernels) = adapter.map_or((String::new(), None), |(name, kernels)| (name, Some(kernels)));
+        Self { experiment, columns, executor: executor.into(), adapter, kernels }
     }
 
     /// Where another executor or adapter than that of a checkpoint goes on with it: that the numbers may differ.
     pub fn elsewhere(&self, checkpoint: &Checkpoint) -> Option<String> {
-        let place = |executor: &str, adapter: &str| {
-            let on = if adapter.is_empty() { "" } else { " on " };
-            format!("executor {executor}{on}{adapter}")
+        let place = |executor: &str, adapter: &str, kernels: Option<Products>| {
+            let on = kernels.map_or(String::new(), |kernels| format!(" with {kernels} kernels on {adapter}"));
+            format!("executor {executor}{on}")
         };
-        let before = place(&checkpoint.executor, &checkpoint.adapter);
-        let now = place(&self.executor, &self.adapter);
+        let before = place(&checkpoint.executor, &checkpoint.adapter, checkpoint.kernels);
+        let now = place(&self.executor, &self.adapter, self.kernels);
         (before != now).then(|| {
             format!(
                 "the checkpoint was made by {}, and this is {now}: the numbers may differ in their last digits from those of \

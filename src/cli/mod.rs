@@ -1,12 +1,14 @@
 //! The command line: flags into configs, results onto the screen. The only module that knows clap.
 
 mod adapters;
+mod bench;
 mod output;
 mod plan;
 mod progress;
 mod resume;
 mod summary;
 mod train;
+mod tune;
 mod values;
 
 use std::process::ExitCode;
@@ -28,8 +30,12 @@ struct Cli {
 enum Command {
     /// Train a network.
     Train(Box<train::TrainArgs>),
+    /// Measure how fast each way of running the train step is on this machine.
+    Bench(Box<bench::BenchArgs>),
     /// List the adapters of this machine, and which one is taken.
     Adapters(adapters::AdaptersArgs),
+    /// Find the fastest way to train a network on an adapter, and keep it for `fori train`.
+    Tune(Box<tune::TuneArgs>),
     /// Print the train step of a network: its ops, tiles, arenas, and the WGSL.
     Plan(Box<plan::PlanArgs>),
 }
@@ -69,7 +75,9 @@ fn command() -> clap::Command {
 fn run(cli: &Cli, given: &Given) -> Result<()> {
     match &cli.command {
         Command::Train(args) => train::run(args, given),
+        Command::Bench(args) => bench::run(args),
         Command::Adapters(args) => adapters::run(args),
+        Command::Tune(args) => tune::run(args),
         Command::Plan(args) => plan::run(args),
     }
 }

@@ -147,6 +147,19 @@ fn range_text(losses: &[f32]) -> String {
     }
 }
 
+/// Prints notices and nothing else, for commands that do not train.
+pub(super) struct Notices;
+
+impl Observer for Notices {
+    fn losses(&mut self, _: u64, _: &[f32]) -> Result<()> {
+        Ok(())
+    }
+
+    fn notice(&mut self, text: &str) {
+        say(format_args!("note: {text}"));
+    }
+}
+
 /// Whether a step is reported: every n-th, and the last.
 fn reported(step: u64, every: u64, last: u64) -> bool {
     step.is_multiple_of(every) || step == last

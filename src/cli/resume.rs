@@ -198,6 +198,7 @@ fn merge(saved: TrainConfig, flags_config: &TrainConfig, given: &Given, override
         iters_per_submit: flags_config.iters_per_submit,
         submit_budget: flags_config.submit_budget,
         adapter: flags_config.adapter.clone(),
+        tune_cache: flags_config.tune_cache,
         ..saved.clone()
     };
     for flag in flags().iter().filter(|flag| given.has(flag.name)) {

@@ -88,6 +88,16 @@ pub(super) struct DeviceArgs {
     /// Steps per submission: a number, or auto to fill the submit budget.
     #[arg(long, value_name = "N", default_value = "auto", value_parser = values::iters, help_heading = "Device")]
     iters_per_submit: Iters,
+    /// Do not use what `fori tune` found.
+    #[arg(long, help_heading = "Device")]
+    no_tune_cache: bool,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+/// Flags that say where it is run.
+#[derive(Debug, Clone, Args)]
+pub(super) struct PlaceArgs {
     /// The time that one submission should take, in milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 100, value_parser = values::whole::<u64>(1..=10_000), help_heading = "Device")]
     submit_budget_ms: u64,
@@ -100,6 +110,18 @@ pub(super) struct DeviceArgs {
     /// Compile the kernels with bounds checks and loop bounds.
     #[arg(long, help_heading = "Device")]
     checked: bool,
+}
+
+impl DeviceArgs {
+    /// With nothing asked of the way it is run.
+    pub(super) fn anyhow(place: &PlaceArgs) -> Self {
+        Self {
+            executor: ExecutorChoice::Auto,
+            iters_per_submit: Iters(None),
+            no_tune_cache: true,
+            place: place.clone(),
+        }
+    }
 }
 
 /// Arguments of `fori train`.
@@ -165,9 +187,10 @@ pub(super) fn config(model: &ModelArgs, device: &DeviceArgs, steps: u64) -> Trai
         sweep: model.sweep.clone(),
         executor: device.executor,
         iters_per_submit: device.iters_per_submit.0,
-        submit_budget: Duration::from_millis(device.submit_budget_ms),
-        adapter: AdapterChoice { name: device.adapter.clone(), backend: device.backend.clone() },
-        checked: device.checked,
+        submit_budget: Duration::from_millis(device.place.submit_budget_ms),
+        adapter: AdapterChoice { name: device.place.adapter.clone(), backend: device.place.backend.clone() },
+        checked: device.place.checked,
+        tune_cache: !device.no_tune_cache,
         ..TrainConfig::default()
     }
 }

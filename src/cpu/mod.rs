@@ -6,7 +6,6 @@ mod oracle;
 mod predict;
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use crate::arenas::Arenas;
 use crate::error::Result;
@@ -116,7 +115,7 @@ impl Executor for CpuExecutor {
         }
         let submissions = chunk.steps.div_ceil(chunk.iters_per_submit);
         let state = self.arenas.state.clone();
-        self.reports.push_back(Report { chunk, losses, state, submissions, dispatches: 0, recording: Duration::ZERO });
+        self.reports.push_back(Report { losses, state, submissions, ..Report::of(chunk) });
         Ok(())
     }
 

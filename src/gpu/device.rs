@@ -59,6 +59,11 @@ impl Device {
         })
     }
 
+    /// The handles of wgpu, for work beside that of an executor.
+    pub fn handles(&self) -> (&wgpu::Device, &wgpu::Queue) {
+        (&self.device, &self.queue)
+    }
+
     /// Reports what the driver complained of since the last call.
     pub(super) fn check(&self) -> Result<()> {
         let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);

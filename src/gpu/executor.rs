@@ -1,16 +1,17 @@
 //! The executors on a device: `recorded`, one dispatch per op, and `persistent`, one dispatch for many steps.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::buffers::{Buffers, ChunkUniform};
 use super::device::Device;
-use super::probe::loop_budget;
+use super::pipelines::Pipelines;
+use super::timer::{self, Timer};
 use crate::arenas::{Arenas, State};
 use crate::error::{Error, Result};
 use crate::executor::{Chunk, Executor, Report};
 use crate::plan::Plan;
-use crate::shader::{Shader, Walk, entry_point};
+use crate::shader::{Shader, Walk};
 use crate::spec::Hyperparameters;
 
 /// Submissions that may be in flight.
@@ -18,14 +19,6 @@ const IN_FLIGHT: usize = 2;
 
 /// Bytes that the table and the history of a chunk may take.
 const CHUNK_BYTES: usize = 64 << 20;
-
-/// How the ops are walked on the device.
-enum Pipelines {
-    /// A pipeline and its workgroups per op.
-    Recorded(Vec<(wgpu::ComputePipeline, u32)>),
-    /// The loop, and how many steps of it one dispatch may run.
-    Persistent(wgpu::ComputePipeline, usize),
-}
 
 /// A chunk that was handed to the device.
 struct Pending {
@@ -46,6 +39,8 @@ pub struct GpuExecutor {
     staging: Vec<wgpu::Buffer>,
     submissions: VecDeque<wgpu::SubmissionIndex>,
     pending: VecDeque<Pending>,
+    submit_per_op: bool,
+    timer: Option<Timer>,
 }
 
 impl GpuExecutor {
@@ -68,18 +63,13 @@ impl GpuExecutor {
         let shader = Shader::of(&plan, walk);
         shader.validate()?;
         let module = device.module(&shader.text, checked);
-        let pipelines = match walk {
-            Walk::Recorded => record_pipelines(&device, &plan, &module, &buffers.layout)?,
-            Walk::Persistent => {
-                let pipeline = device.pipeline(&module, Some(&buffers.layout), "persistent");
-                Pipelines::Persistent(pipeline, steps_per_dispatch(&device, &plan)?)
-            }
-        };
+        let pipelines = Pipelines::new(&device, &plan, &module, &buffers.layout, walk)?;
         device.check()?;
         let history = 4 * models * capacity;
         let state = size_of::<State>() * models;
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
-        let staging = (0..IN_FLIGHT).map(|_| device.buffer("staging", (history + state) as u64, usage)).collect();
+        let staging =
+            (0..IN_FLIGHT).map(|_| device.buffer("staging", (history + state) as u64 + timer::BYTES, usage)).collect();
         buffers.write(&device, arenas)?;
         buffers.write_constants(&device, &hyper);
         Ok(Self {
@@ -92,6 +82,8 @@ impl GpuExecutor {
             staging,
             submissions: VecDeque::new(),
             pending: VecDeque::new(),
+            submit_per_op: false,
+            timer: None,
         })
     }
 
@@ -100,13 +92,20 @@ impl GpuExecutor {
         &self.device
     }
 
-    /// Records `steps` steps and returns the dispatches that it took.
-    fn record(&self, pass: &mut wgpu::ComputePass<'_>, steps: usize) -> usize {
+    /// Submits each op of each step on its own from now on, whatever a chunk asks for, as programs do that record
+    /// nothing. No effect on the persistent loop, which is one op. Off at first.
+    pub fn submit_per_op(&mut self, on: bool) {
+        self.submit_per_op = on;
+    }
+
+    /// Records `steps` steps, or only op `part` of them, and returns the dispatches that it took.
+    fn record(&self, pass: &mut wgpu::ComputePass<'_>, steps: usize, part: Option<usize>) -> usize {
         #[expect(clippy::cast_possible_truncation, reason = "checked against the limit when the pipelines were made")]
         let models = self.plan.step.models as u32;
         pass.set_bind_group(0, &self.buffers.groups[0], &[]);
         match &self.pipelines {
             Pipelines::Recorded(ops) => {
+                let ops = part.map_or(ops.as_slice(), |op| &ops[op..=op]);
                 for _ in 0..steps {
                     for (pipeline, tiles) in ops {
                         pass.set_pipeline(pipeline);
@@ -149,6 +148,39 @@ impl GpuExecutor {
         (4 * self.plan.step.models * steps) as u64
     }
 
+    /// Records and submits steps, or one op of them. The last submission of a chunk also copies its results to `staging`.
+    fn submit(
+        &mut self,
+        steps: usize,
+        part: Option<usize>,
+        staging: Option<&wgpu::Buffer>,
+        report: &mut Report,
+    ) -> Result<()> {
+        self.make_room()?;
+        let start = Instant::now();
+        let mut encoder = self.device.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        {
+            let timestamp_writes = self.timer.as_ref().and_then(|timer| timer.writes(report.submissions));
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: None, timestamp_writes });
+            report.dispatches += self.record(&mut pass, steps, part);
+        }
+        report.submissions += 1;
+        if let Some(staging) = staging {
+            let history = self.history_bytes(report.chunk.steps);
+            encoder.copy_buffer_to_buffer(&self.buffers.history, 0, staging, 0, history);
+            let state = (size_of::<State>() * self.plan.step.models) as u64;
+            encoder.copy_buffer_to_buffer(&self.buffers.state, 0, staging, history, state);
+            if let Some(timer) = &self.timer {
+                timer.copy(&mut encoder, report.submissions, staging, history + state);
+            }
+        }
+        let commands = encoder.finish();
+        report.recording += start.elapsed();
+        let submission = self.device.queue.submit([commands]);
+        self.submissions.push_back(submission);
+        Ok(())
+    }
+
     /// Waits until there is room for one more submission.
     fn make_room(&mut self) -> Result<()> {
         while self.submissions.len() >= IN_FLIGHT {
@@ -158,51 +190,6 @@ impl GpuExecutor {
         }
         Ok(())
     }
-}
-
-/// A pipeline per op, after checking that its workgroups can be dispatched and its loops can end.
-fn record_pipelines(
-    device: &Device,
-    plan: &Plan,
-    module: &wgpu::ShaderModule,
-    layout: &wgpu::PipelineLayout,
-) -> Result<Pipelines> {
-    let limit = device.device.limits().max_compute_workgroups_per_dimension as usize;
-    let most = plan.ops.iter().map(|op| op.tiles).max().unwrap_or(0);
-    if most > limit || plan.step.models > limit {
-        return Err(Error::Device(format!(
-            "{}: a dispatch of {most} x {} workgroups exceeds {limit} per dimension: lower --batch-size, --hidden or --ensemble",
-            device.summary, plan.step.models
-        )));
-    }
-    let trips = plan.trips_per_dispatch();
-    if trips > 30_000 && loop_budget(device)?.is_some_and(|budget| trips > budget) {
-        return Err(Error::Device(format!(
-            "{}: this driver ends the loops of an invocation early, and one op needs {trips} trips: lower --batch-size or \
-             --hidden, or use --executor cpu",
-            device.summary
-        )));
-    }
-    let ops = plan.ops.iter().map(|op| {
-        let pipeline = device.pipeline(module, Some(layout), &entry_point(op.kind));
-        (pipeline, u32::try_from(op.tiles).unwrap_or(u32::MAX))
-    });
-    Ok(Pipelines::Recorded(ops.collect()))
-}
-
-/// How many steps the persistent loop may run in one dispatch.
-fn steps_per_dispatch(device: &Device, plan: &Plan) -> Result<usize> {
-    let Some(budget) = loop_budget(device)? else { return Ok(usize::MAX >> 1) };
-    let trips = plan.trips_per_step();
-    if trips > budget {
-        return Err(Error::Device(format!(
-            "{}: this driver ends the loops of an invocation after {budget} trips, and one step of this network takes \
-             {trips} in the persistent loop: use --executor recorded",
-            device.summary
-        )));
-    }
-    // Half of it: drivers count more trips than the source has (llvmpipe 22.3.6 a quarter more), and a dispatch costs little.
-    Ok((budget / (2 * trips)).max(1))
 }
 
 impl Executor for GpuExecutor {
@@ -223,42 +210,39 @@ impl Executor for GpuExecutor {
         }
     }
 
+    fn measure_gpu_time(&mut self, on: bool) {
+        self.timer = if on { Timer::new(&self.device) } else { None };
+    }
+
     fn enqueue(&mut self, chunk: Chunk) -> Result<()> {
-        let mut recording = Duration::ZERO;
-        let models = self.plan.step.models;
         let staging = self.staging.pop().ok_or_else(|| Error::Device("more than two chunks in flight".into()))?;
-        let (mut dispatches, mut submissions, mut left) = (0, 0, chunk.steps);
+        let mut report = Report::of(chunk);
         self.buffers.write_rows(&self.device, &self.hyper, chunk.first_step, chunk.steps);
-        let submission = loop {
-            self.make_room()?;
-            let steps = left.min(chunk.iters_per_submit);
-            left -= steps;
-            if submissions == 0 || left == 0 {
+        let ops = match &self.pipelines {
+            Pipelines::Recorded(ops) if self.submit_per_op => Some(ops.len()),
+            _ => None,
+        };
+        let most = ops.map_or(chunk.iters_per_submit, |_| 1);
+        let mut left = chunk.steps;
+        while left > 0 {
+            let steps = left.min(most);
+            if left == chunk.steps || left == steps {
                 self.write_chunk(chunk, steps);
             }
-            let start = Instant::now();
-            let mut encoder = self.device.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-            {
-                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-                dispatches += self.record(&mut pass, steps);
+            left -= steps;
+            let last = (left == 0).then_some(&staging);
+            match ops {
+                None => self.submit(steps, None, last, &mut report)?,
+                Some(ops) => {
+                    for op in 0..ops {
+                        let last = last.filter(|_| op + 1 == ops);
+                        self.submit(steps, Some(op), last, &mut report)?;
+                    }
+                }
             }
-            if left == 0 {
-                let history = self.history_bytes(chunk.steps);
-                encoder.copy_buffer_to_buffer(&self.buffers.history, 0, &staging, 0, history);
-                let state = (size_of::<State>() * models) as u64;
-                encoder.copy_buffer_to_buffer(&self.buffers.state, 0, &staging, history, state);
-            }
-            let commands = encoder.finish();
-            recording += start.elapsed();
-            let submission = self.device.queue.submit([commands]);
-            submissions += 1;
-            self.submissions.push_back(submission.clone());
-            if left == 0 {
-                break submission;
-            }
-        };
+        }
+        let submission = self.submissions.back().cloned().ok_or_else(|| Error::Device("a chunk of no steps".into()))?;
         staging.map_async(wgpu::MapMode::Read, .., |_| {});
-        let report = Report { chunk, losses: Vec::new(), state: Vec::new(), submissions, dispatches, recording };
         self.pending.push_back(Pending { report, staging, submission });
         self.device.check()
     }
@@ -267,9 +251,11 @@ impl Executor for GpuExecutor {
         let Some(Pending { mut report, staging, submission }) = self.pending.pop_front() else { return Ok(None) };
         self.device.wait(&submission)?;
         let history = self.history_bytes(report.chunk.steps);
-        let bytes = history + (size_of::<State>() * self.plan.step.models) as u64;
-        let words = self.device.take_mapped(&staging, bytes)?;
-        let (losses, state) = words.split_at(usize::try_from(history).unwrap_or(usize::MAX));
+        let states = size_of::<State>() * self.plan.step.models;
+        let words = self.device.take_mapped(&staging, staging.size())?;
+        let (losses, rest) = words.split_at(usize::try_from(history).unwrap_or(usize::MAX));
+        let (state, times) = rest.split_at(states);
+        report.gpu = self.timer.as_ref().and_then(|timer| timer.total(report.submissions, times));
         report.losses = bytemuck::pod_collect_to_vec(losses);
         report.state = bytemuck::pod_collect_to_vec(state);
         self.staging.push(staging);

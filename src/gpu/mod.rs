@@ -4,11 +4,14 @@ mod adapter;
 mod buffers;
 mod device;
 mod executor;
+mod pipelines;
 mod probe;
+mod timer;
 
 pub use adapter::{AdapterChoice, AdapterSummary, BACKENDS, Found, INSTALL, adapters, choose};
 pub use device::Device;
 pub use executor::GpuExecutor;
+pub use timer::MEASURED_SUBMISSIONS;
 
 /// Tells Mesa's llvmpipe, before it is loaded, whether to use its thread pool. The pool costs about 50 µs per dispatch,
 /// which small networks cannot win back. What the user has set stays.

@@ -13,6 +13,8 @@ pub use layout::{Arena, ArenaSizes, DenseLayer, Tensor};
 pub use ops::{Op, OpKind};
 pub(crate) use ops::{forward_tiles, update_flipped, update_tiles};
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 use crate::spec::{Activation, Loss, Model, Optimizer};
 
@@ -29,7 +31,7 @@ pub enum Source {
 }
 
 /// How the inner products are computed: which folder of `shaders/` is put into the module.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Products {
     /// Tiles staged in workgroup memory, `side * side` lanes, 4x4 values a lane. Runs on every adapter.
     Tiled {
@@ -53,11 +55,28 @@ impl Products {
         }
     }
 
+    /// Whether such kernels exist.
+    pub fn is_possible(self) -> bool {
+        match self {
+            Self::Tiled { side } => side == 8 || side == 16,
+            Self::Broadcast { width } => width.is_power_of_two() && (4..=128).contains(&width),
+        }
+    }
+
     /// The folder under `shaders/`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tiled { .. } => "tiled",
             Self::Broadcast { .. } => "broadcast",
+        }
+    }
+}
+
+impl fmt::Display for Products {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tiled { side } => write!(f, "tiled {side}"),
+            Self::Broadcast { width } => write!(f, "broadcast {width}"),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{DenseLayer, Products, TrainStep, padded_rows};
+use super::{DenseLayer, Products, Source, TrainStep, padded_rows};
 
 /// What an op computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,14 +119,21 @@ pub(crate) fn update_tiles(step: &TrainStep, layer: &DenseLayer) -> ProductTiles
     }
 }
 
+/// Trips of the loops that make one row of a batch.
+fn sample_trips(step: &TrainStep, layers: &[DenseLayer]) -> usize {
+    let (x, y) = (layers[0].input_vectors(), layers[layers.len() - 1].output_vectors());
+    match step.source {
+        Source::Linreg => x + y * (1 + layers[0].inputs),
+        Source::Table { .. } => x + y,
+    }
+}
+
 /// The ops of one step, in order.
 pub(super) fn list(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Op> {
     let (rows, lanes) = (padded_rows(step), step.products.lanes());
-    let (first, last) = (&layers[0], &layers[layers.len() - 1]);
-    // The products of the synthetic task are the longest of what is sampled.
-    let sample_trips = first.input_vectors() + 1 + last.output_vectors() * (first.inputs + 2) + 1;
+    let last = &layers[layers.len() - 1];
     let product = |kind, tiles: ProductTiles| Op { kind, tiles: tiles.rows * tiles.columns, trips: tiles.trips };
-    let mut ops = vec![Op { kind: OpKind::Sample, tiles: rows.div_ceil(lanes), trips: sample_trips }];
+    let mut ops = vec![Op { kind: OpKind::Sample, tiles: rows.div_ceil(lanes), trips: sample_trips(step, layers) }];
     for (layer, l) in layers.iter().enumerate() {
         ops.push(product(OpKind::DenseForward { layer }, forward_tiles(step, l.inputs, l.outputs)));
     }

@@ -13,7 +13,7 @@ pub const TINY: &str = "--executor cpu --hidden 4 --batch-size 4";
 /// A folder for one test.
 pub struct Dir {
     dir: TempDir,
-    env: Vec<(&'static str, &'static str)>,
+    env: Vec<(&'static str, String)>,
 }
 
 impl Dir {
@@ -25,7 +25,15 @@ impl Dir {
     /// The same without any adapter: neither Vulkan nor OpenGL finds a driver.
     pub fn without_adapter(mut self) -> Self {
         let absent = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES", "__EGL_VENDOR_LIBRARY_FILENAMES", "LIBGL_DRIVERS_PATH"];
-        self.env.extend(absent.map(|name| (name, "/nonexistent")));
+        self.env.extend(absent.map(|name| (name, "/nonexistent".into())));
+        self
+    }
+
+    /// The same with the caches of the user in the folder.
+    pub fn with_own_cache(mut self) -> Self {
+        let cache = self.path("cache").display().to_string();
+        // The names on Linux, macOS and Windows.
+        self.env.extend(["XDG_CACHE_HOME", "HOME", "LOCALAPPDATA"].map(|name| (name, cache.clone())));
         self
     }
 
@@ -67,7 +75,11 @@ impl Dir {
 
     fn command_of(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fori"));
-        command.args(args).current_dir(self.dir.path()).envs(self.env.iter().copied()).stdin(Stdio::null());
+        command
+            .args(args)
+            .current_dir(self.dir.path())
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null());
         command
     }
 

@@ -201,7 +201,9 @@ fn the_adapter_is_named() {
         let flags = format!("--hidden 4 --steps 25 --executor {executor} --iters-per-submit {iters} --json --quiet");
         let ran: Ran = Dir::new().run(&format!("train {flags}"));
         let json = ran.exits(0).json();
-        assert_eq!(keys(&json), KEYS[..17].iter().copied().collect(), "keys of {ran}");
+        let auto = (executor == "auto").then_some("auto");
+        assert_eq!(keys(&json), KEYS[..17].iter().copied().chain(auto).collect(), "keys of {ran}");
+        assert!(auto.is_none() || json["auto"]["executor"] == json["executor"], "what auto took in {ran}");
         assert_eq!(keys(&json["adapter"]), BTreeSet::from(["name", "backend", "type", "driver"]), "adapter of {ran}");
         assert_eq!(json["verified_steps"], 25, "steps of {ran}");
         assert!(json["dispatches_per_step"].as_f64().is_some_and(|d| d > 0.0), "dispatches of {ran}");

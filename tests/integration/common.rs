@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use fori::gpu::{AdapterChoice, Device, choose, prepare_software_adapters};
 use safetensors::{Dtype, SafeTensors};
@@ -50,7 +51,9 @@ pub fn f64s(values: &[f32]) -> Vec<f64> {
 /// An opened adapter, the best of this machine. `None`, with a line that says so, where there is none and tests may be
 /// skipped.
 pub fn device() -> Option<Device> {
-    prepare_software_adapters(true);
+    // It sets environment variables, which no other thread may read meanwhile: all wait for the first.
+    static PREPARED: Once = Once::new();
+    PREPARED.call_once(|| prepare_software_adapters(true));
     let found = choose(&AdapterChoice::default()).expect("adapters can be listed");
     match found {
         Some(found) => Some(Device::open(&found).expect("the adapter opens")),

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::common::files;
 
 /// A crate, and where in `src/` it may be named.
-const ALLOWED: [(&str, &str); 3] = [("wgpu", "gpu/"), ("clap", "cli/"), ("naga", "shader.rs")];
+const ALLOWED: [(&str, &str); 4] = [("wgpu", "gpu/"), ("clap", "cli/"), ("naga", "shader.rs"), ("plotters", "cli/")];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -6,13 +6,10 @@
     clippy::print_stderr,
     reason = "a test crate exports nothing, and fails by panicking"
 )]
-#![expect(
-    clippy::expect_used,
-    clippy::print_stderr,
-    reason = "a helper of tests fails them, and says why one is skipped"
-)]
-#![expect(unreachable_pub, reason = "the modules share their helpers")]
 
+mod adapter;
+mod back_ends;
+mod bench;
 mod checkpoint;
 mod checkpoint_damage;
 mod checkpoint_flags;
@@ -23,9 +20,12 @@ mod cli_errors;
 mod cli_train;
 mod common;
 mod cpu;
-
-mod back_ends;
 mod dependencies;
+mod faulty;
+mod gpu_bits;
+mod gpu_kernels;
+mod gpu_rng;
+mod gpu_step;
 mod gradients;
 mod init;
 mod modules;
@@ -35,3 +35,5 @@ mod plan;
 mod rng;
 mod rules;
 mod shaders;
+mod tune;
+mod verification;

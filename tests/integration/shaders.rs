@@ -66,7 +66,7 @@ fn the_prelude_has_the_numbers_of_the_plan() {
 }
 
 /// The fields of `Layer` in `shaders/shared/arenas.wgsl`, in the order in which the prelude lists their values.
-const LAYER: [&str; 14] = [
+const LAYER: [&str; 16] = [
     "inputs",
     "outputs",
     "input_vectors",
@@ -76,6 +76,8 @@ const LAYER: [&str; 14] = [
     "input",
     "output",
     "delta",
+    "delta_before",
+    "is_last",
     "forward_tiles",
     "backward_tiles",
     "update_tiles",
@@ -96,12 +98,12 @@ fn the_prelude_has_the_layers_of_the_plan() {
             assert_eq!(got[..4], widths, "widths of layer {layer} in {}", describe(plan, walk));
             let places = [l.kernel, l.bias, l.input, l.output, l.delta];
             assert_eq!(got[4..9], places, "places of layer {layer} in {}", describe(plan, walk));
-            assert_eq!(got[9], tiles(OpKind::DenseForward { layer }), "forward tiles of layer {layer}");
+            assert_eq!(got[11], tiles(OpKind::DenseForward { layer }), "forward tiles of layer {layer}");
             if layer > 0 {
-                assert_eq!(got[10], tiles(OpKind::DenseBackward { layer }), "backward tiles of layer {layer}");
+                assert_eq!(got[12], tiles(OpKind::DenseBackward { layer }), "backward tiles of layer {layer}");
             }
-            assert!(got[11].is_multiple_of(got[12]), "update tiles of layer {layer} are whole rows");
-            updates += got[11];
+            assert!(got[13].is_multiple_of(got[14]), "update tiles of layer {layer} are whole rows");
+            updates += got[13];
         }
         assert_eq!(updates, tiles(OpKind::DenseUpdate), "update tiles in {}", describe(plan, walk));
     });
@@ -124,7 +126,7 @@ fn assert_words(module: &Module, name: &str, fields: &[&str], size: u32) {
 #[test]
 fn structs_have_the_layout_that_the_host_writes() {
     for_each(|_, _, module, _| {
-        assert_words(module, "Layer", &LAYER, 56);
+        assert_words(module, "Layer", &LAYER, 64);
         assert_words(module, "Chunk", &["first_step", "steps", "one", "reserved"], 16);
     });
 }

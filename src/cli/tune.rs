@@ -1,0 +1,48 @@
+//! `fori tune`.
+
+use clap::Args;
+
+use super::output::print;
+use super::progress;
+use super::train::{self, DeviceArgs, ModelArgs};
+use crate::error::{Error, Result};
+use crate::trainer;
+use crate::tune;
+
+/// Arguments of `fori tune`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  fori tune --hidden 128,128 --batch-size 256")]
+pub(super) struct TuneArgs {
+    #[command(flatten)]
+    model: ModelArgs,
+    #[command(flatten)]
+    device: DeviceArgs,
+    /// Print one JSON object on stdout.
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+/// Times every way of running the network, prints them, and keeps the fastest for `fori train`.
+pub(super) fn run(args: &TuneArgs) -> Result<()> {
+    let config = train::config(&args.model, &args.device, 1);
+    let mut notices = progress::Notices;
+    let (key, tuned, trials) = trainer::tune(&config, &mut notices).map_err(|e| train::name_flag(e, &config))?;
+    let path = tune::cache_path();
+    if let Some(path) = &path {
+        tune::store(path, &key, tuned)?;
+    }
+    if args.json {
+        let value = serde_json::json!({ "best": tuned, "trials": trials, "key": key, "cache": path });
+        return print(value);
+    }
+    print(format!("{:<12} {:<14} {:>12}", "executor", "kernels", "µs per step"))?;
+    for trial in &trials {
+        let reason = || format!("cannot run: {}", trial.reason.as_deref().unwrap_or_default());
+        let result = trial.us_per_step.map_or_else(reason, |us| format!("{us:>12.1}"));
+        print(format!("{:<12} {:<14} {result}", trial.executor, trial.kernels))?;
+    }
+    match path {
+        Some(path) => print(format!("kept in {}; `fori train` uses it for this network", path.display())),
+        None => Err(Error::Usage("this system has no cache folder to keep the result in: set XDG_CACHE_HOME".into())),
+    }
+}
