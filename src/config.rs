@@ -52,6 +52,29 @@ crate::spec::named_enum!(
     ExecutorChoice, "executor", Auto => "auto", Recorded => "recorded", Persistent => "persistent", Cpu => "cpu"
 );
 
+/// What a run does when all its models have diverged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnDivergence {
+    /// It ends.
+    #[default]
+    Stop,
+    /// It goes on to its last step.
+    Continue,
+}
+
+crate::spec::named_enum!(OnDivergence, "answer to divergence", Stop => "stop", Continue => "continue");
+
+/// Where and when the state of a run is written, besides its end and an interrupt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckpointConfig {
+    /// The file, always the newest.
+    pub path: PathBuf,
+    /// Also at every multiple of this step.
+    pub every: Option<u64>,
+    /// How many of the newest to keep beside it, under the names `FILE.STEP`.
+    pub keep: usize,
+}
+
 /// Everything that a training run depends on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainConfig {
@@ -77,6 +100,10 @@ pub struct TrainConfig {
     pub ensemble: usize,
     /// Hyperparameters by name with the values to try; the models are the product of them.
     pub sweep: Vec<(String, Vec<f64>)>,
+    /// What is done when all models have diverged. Default stop.
+    pub on_divergence: OnDivergence,
+    /// Where the state is written. Default nowhere.
+    pub checkpoint: Option<CheckpointConfig>,
     /// Who walks the plan.
     pub executor: ExecutorChoice,
     /// Steps per submission; `None` finds it from the budget.
@@ -105,6 +132,8 @@ impl Default for TrainConfig {
             seed: 0,
             ensemble: 1,
             sweep: Vec::new(),
+            on_divergence: OnDivergence::default(),
+            checkpoint: None,
             executor: ExecutorChoice::default(),
             iters_per_submit: None,
             submit_budget: Duration::from_millis(100),
@@ -135,9 +164,6 @@ impl TrainConfig {
     /// [`Error::Usage`] for an unknown hyperparameter, a value out of its range, no model at all, or more than
     /// [`MAX_MODELS`].
     pub fn members(&self) -> Result<Vec<Member>> {
-        if self.ensemble == 0 {
-            return Err(Error::Usage("--ensemble 0 trains nothing: expected 1 or more".into()));
-        }
         self.check_sweep()?;
         let mut hypers = vec![self.hyper];
         for (name, values) in &self.sweep {
@@ -160,8 +186,20 @@ impl TrainConfig {
         Ok(members)
     }
 
+    /// How many models there are.
+    ///
+    /// # Errors
+    /// As [`TrainConfig::members`].
+    pub fn member_count(&self) -> Result<usize> {
+        self.check_sweep()?;
+        Ok(self.sweep.iter().fold(self.ensemble, |n, (_, values)| n * values.len()))
+    }
+
     /// Checks that the sweep names each hyperparameter once and asks for some models, but not for too many.
     fn check_sweep(&self) -> Result<()> {
+        if self.ensemble == 0 {
+            return Err(Error::Usage("--ensemble 0 trains nothing: expected 1 or more".into()));
+        }
         for (i, (name, values)) in self.sweep.iter().enumerate() {
             if values.is_empty() {
                 let text = format!("--sweep {name}= trains nothing: expected --sweep NAME=V1,V2,...");

@@ -38,6 +38,7 @@
 pub mod arenas;
 pub mod bench;
 pub mod calibrate;
+pub mod checkpoint;
 pub mod cli;
 pub mod config;
 pub mod cpu;
@@ -48,6 +49,8 @@ pub mod executor;
 pub mod gpu;
 pub mod interrupt;
 pub mod metrics;
+pub mod outcome;
+pub mod pace;
 pub mod plan;
 pub mod real;
 pub mod recover;

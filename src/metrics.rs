@@ -42,18 +42,22 @@ pub struct MetricsWriter {
 impl MetricsWriter {
     /// Opens the file; `.jsonl` at its end means JSON lines, anything else CSV.
     ///
+    /// A run that goes on from step `from` goes on with the rows that are there: those of the partial file that a killed run
+    /// left, else those of the file. Rows after that step are dropped, since the run writes them again.
+    ///
     /// # Errors
-    /// [`Error::Usage`] when it cannot be created.
-    pub fn create(path: &Path, ensemble: bool) -> Result<Self> {
+    /// [`Error::Usage`] when it cannot be created, or has other columns.
+    pub fn open(path: &Path, ensemble: bool, from: Option<u64>) -> Result<Self> {
         let refuse = |text: String| Error::Usage(format!("--metrics {}: {text}", path.display()));
         let json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("jsonl"));
-        let (path, partial, file) = open(path).map_err(refuse)?;
-        let mut writer = Self { path, partial, file: BufWriter::new(file), json, has_rows: false };
-        if !json {
-            let model = if ensemble { "model," } else { "" };
-            writer.line(&format!("step,{model}loss,learning_rate,elapsed_s"))?;
-        }
-        Ok(writer)
+        let model = if ensemble { "model," } else { "" };
+        let header = if json { String::new() } else { format!("step,{model}loss,learning_rate,elapsed_s\n") };
+        let (path, partial) = places(path).map_err(refuse)?;
+        let earlier = from.map(|step| earlier_rows(&path, &partial, &header, step)).transpose().map_err(refuse)?;
+        // A run that fails early leaves the rows that a killed one left.
+        let has_rows = from.is_some() && partial != path && partial.exists();
+        let file = create(&path, &partial, &earlier.unwrap_or(header)).map_err(refuse)?;
+        Ok(Self { path, partial, file, json, has_rows })
     }
 
     /// Where the rows of a run that failed are; `None` if it wrote none, or into a stream.
@@ -102,8 +106,8 @@ impl MetricsWriter {
     }
 }
 
-/// Opens what is written until the run ends: the final path, the partial one, and the file; or why it cannot be opened.
-fn open(path: &Path) -> Result<(PathBuf, PathBuf, File), String> {
+/// The final path and that of the rows until the run ends, or why there cannot be any.
+fn places(path: &Path) -> Result<(PathBuf, PathBuf), String> {
     if path.is_dir() {
         return Err("expected a file, found a folder; add the name of a file".into());
     }
@@ -116,15 +120,57 @@ fn open(path: &Path) -> Result<(PathBuf, PathBuf, File), String> {
     let path = target.unwrap_or_else(|| path.to_path_buf());
     let mut partial = path.clone().into_os_string();
     partial.push(if stream { "" } else { ".partial" });
-    let partial = PathBuf::from(partial);
+    Ok((path, partial.into()))
+}
+
+/// Creates the partial file, or opens the stream, with `text` in it.
+fn create(path: &Path, partial: &Path, text: &str) -> Result<BufWriter<File>, String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match (File::create(&partial), folder) {
-        (Ok(file), _) => Ok((path, partial, file)),
+    let write = |to: &Path| {
+        let mut file = BufWriter::new(File::create(to)?);
+        file.write_all(text.as_bytes()).map(|()| file)
+    };
+    // Earlier rows are not to be lost to a crash between the old partial file and the new one.
+    let result = if partial.exists() && partial != path {
+        let mut fresh = partial.as_os_str().to_owned();
+        fresh.push(".new");
+        write(Path::new(&fresh)).and_then(|mut file| {
+            file.flush()?;
+            std::fs::rename(&fresh, partial).map(|()| file)
+        })
+    } else {
+        write(partial)
+    };
+    match (result, folder) {
+        (Ok(file), _) => Ok(file),
         (Err(_), Some(folder)) if !folder.is_dir() => {
             Err(format!("there is no folder {}; make it first", folder.display()))
         }
         (Err(error), _) => Err(format!("cannot write {}: {error}", partial.display())),
     }
+}
+
+/// The header and the whole rows up to `step` of what an earlier run left.
+fn earlier_rows(path: &Path, partial: &Path, header: &str, step: u64) -> Result<String, String> {
+    let left = [partial, path].into_iter().find(|path| path.is_file());
+    let Some(left) = left.filter(|_| partial != path) else { return Ok(header.into()) };
+    let text = std::fs::read_to_string(left).map_err(|e| format!("its rows cannot be continued: {e}"))?;
+    let rows = match text.strip_prefix(header) {
+        Some(rows) => rows,
+        None if text.is_empty() => "",
+        None => return Err(format!("its rows cannot be continued: expected the columns {}", header.trim_end())),
+    };
+    let kept = rows.split_inclusive('\n').filter(|row| row.ends_with('\n'));
+    let kept = kept.take_while(|row| step_of(row).is_some_and(|row| row <= step));
+    Ok(std::iter::once(header).chain(kept).collect())
+}
+
+/// The step of a row.
+fn step_of(row: &str) -> Option<u64> {
+    if row.starts_with('{') {
+        return serde_json::from_str::<serde_json::Value>(row).ok()?.get("step")?.as_u64();
+    }
+    row.split(',').next()?.parse().ok()
 }
 
 impl Drop for MetricsWriter {

@@ -6,17 +6,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::config::OnDivergence;
 use crate::error::{Error, Result};
 use crate::executor::{Chunk, Executor, Report};
-
-/// How steps are divided into submissions.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pace {
-    /// Steps per submission; `None` finds it from the budget.
-    pub iters_per_submit: Option<usize>,
-    /// The time that one submission should take.
-    pub submit_budget: Duration,
-}
+pub use crate::outcome::{Outcome, Start};
+use crate::pace::Sizes;
+pub use crate::pace::{Pace, check_pace};
 
 /// What the loop tells of its progress.
 pub trait Observer {
@@ -28,6 +23,14 @@ pub trait Observer {
 
     /// Something that the user should know.
     fn notice(&mut self, text: &str);
+
+    /// The run is at a multiple of [`Run::pause_every`], and nothing is in flight: the state may be read.
+    ///
+    /// # Errors
+    /// What ends the run.
+    fn paused(&mut self, _so_far: &Outcome, _executor: &mut dyn Executor) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// An observer that says nothing.
@@ -42,37 +45,6 @@ impl Observer for Silent {
     fn notice(&mut self, _: &str) {}
 }
 
-/// What a run did.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
-    /// Steps finished in all, those before a resume included.
-    pub steps: u64,
-    /// Steps of this run that the device counted.
-    pub verified_steps: u64,
-    /// Loss of the last step, per model.
-    pub final_losses: Vec<f32>,
-    /// First step (counted from 1) whose loss was not finite, per model.
-    pub diverged: Vec<Option<u64>>,
-    /// Wall time of the loop.
-    pub seconds: f64,
-    /// Microseconds per step of all models without the first chunk; `None` if there was no other.
-    pub us_per_step: Option<f64>,
-    /// From the start of the run, compilation included, to the end of the first chunk.
-    pub first_step_seconds: f64,
-    /// Steps per submission at the end.
-    pub iters_per_submit: usize,
-    /// Submissions made.
-    pub submissions: usize,
-    /// Dispatches recorded.
-    pub dispatches: usize,
-    /// Host time per dispatch spent in recording, in microseconds.
-    pub recording_us_per_dispatch: f64,
-    /// Chunks that the device did not finish and that were repeated.
-    pub repeated_chunks: usize,
-    /// Whether a signal ended it.
-    pub interrupted: bool,
-}
-
 /// The state of the loop.
 pub struct Run<'a> {
     /// What runs the plan.
@@ -81,8 +53,10 @@ pub struct Run<'a> {
     pub pace: Pace,
     /// When the run began, compilation included.
     pub started: Instant,
-    /// Models of the plan.
-    pub models: usize,
+    /// The observer sees the state at every multiple of this step.
+    pub pause_every: Option<u64>,
+    /// What is done when all models have diverged.
+    pub on_divergence: OnDivergence,
     /// Set by a signal.
     pub stop: &'a AtomicBool,
 }
@@ -101,6 +75,8 @@ struct Progress {
     verified: u64,
     /// Steps told to the observer.
     told: u64,
+    /// The next step at which the observer sees the state.
+    pause: u64,
     /// Where `restore` goes back to.
     saved: u64,
     saved_at: Instant,
@@ -116,23 +92,26 @@ struct Progress {
 }
 
 impl Run<'_> {
-    /// Trains from step `from` to step `to`.
+    /// Trains from `start` to step `to`.
     ///
     /// # Errors
     /// [`Error::Device`] when the device fails or does not finish its steps however small the chunks; what the observer
     /// returns.
-    pub fn train(&mut self, from: u64, to: u64, observer: &mut dyn Observer) -> Result<Outcome> {
-        let mut progress = self.begin(from)?;
+    pub fn train(&mut self, start: &Start, to: u64, observer: &mut dyn Observer) -> Result<Outcome> {
+        let mut progress = self.begin(start)?;
         while progress.verified < to {
-            let stopping = self.stop.load(Ordering::Relaxed) || progress.all_diverged();
+            let diverged = self.on_divergence == OnDivergence::Stop && progress.outcome.all_diverged();
+            let stopping = self.stop.load(Ordering::Relaxed) || diverged;
             if stopping && progress.in_flight == 0 {
-                progress.outcome.interrupted = !progress.all_diverged();
+                progress.outcome.interrupted = !diverged;
                 break;
             }
+            self.pause_if_due(&mut progress, observer)?;
             self.save_if_due(&mut progress)?;
             let due = progress.saved_at.elapsed() > SAVE_INTERVAL;
-            if progress.submitted < to && progress.in_flight < 2 && !stopping && !(due && progress.in_flight > 0) {
-                let steps = progress.sizes.chunk.min(usize::try_from(to - progress.submitted).unwrap_or(usize::MAX));
+            let end = to.min(progress.pause);
+            if progress.submitted < end && progress.in_flight < 2 && !stopping && !(due && progress.in_flight > 0) {
+                let steps = progress.sizes.chunk.min(usize::try_from(end - progress.submitted).unwrap_or(usize::MAX));
                 let iters_per_submit = progress.sizes.iters.min(steps);
                 self.executor.enqueue(Chunk { first_step: progress.submitted, steps, iters_per_submit })?;
                 progress.submitted += steps as u64;
@@ -150,30 +129,16 @@ impl Run<'_> {
         Ok(self.end(progress))
     }
 
-    fn begin(&mut self, from: u64) -> Result<Progress> {
+    fn begin(&mut self, start: &Start) -> Result<Progress> {
         let sizes = Sizes::new(self.pace, self.executor.capacity())?;
         self.executor.save()?;
         let now = Instant::now();
-        let outcome = Outcome {
-            steps: from,
-            verified_steps: 0,
-            final_losses: vec![f32::NAN; self.models],
-            diverged: vec![None; self.models],
-            seconds: 0.0,
-            us_per_step: None,
-            first_step_seconds: 0.0,
-            iters_per_submit: sizes.iters,
-            submissions: 0,
-            dispatches: 0,
-            recording_us_per_dispatch: 0.0,
-            repeated_chunks: 0,
-            interrupted: false,
-        };
         Ok(Progress {
-            submitted: from,
-            verified: from,
-            told: from,
-            saved: from,
+            submitted: start.step,
+            verified: start.step,
+            told: start.step,
+            pause: self.pause_after(start.step),
+            saved: start.step,
             saved_at: now,
             in_flight: 0,
             failures: 0,
@@ -181,8 +146,28 @@ impl Run<'_> {
             last: now,
             first: None,
             recording: Duration::ZERO,
-            outcome,
+            outcome: Outcome::at(start, sizes.iters),
         })
+    }
+
+    /// The first step after `step` at which the observer sees the state.
+    fn pause_after(&self, step: u64) -> u64 {
+        self.pause_every.map_or(u64::MAX, |every| (step / every.max(1) + 1).saturating_mul(every.max(1)))
+    }
+
+    /// Shows the state to the observer where it is due. Its time is not that of the steps.
+    fn pause_if_due(&mut self, progress: &mut Progress, observer: &mut dyn Observer) -> Result<()> {
+        if progress.in_flight == 0 && progress.verified == progress.pause {
+            let begin = Instant::now();
+            progress.outcome.steps = progress.verified;
+            observer.paused(&progress.outcome, self.executor)?;
+            progress.pause = self.pause_after(progress.verified);
+            progress.last += begin.elapsed();
+            if let Some((first, _)) = &mut progress.first {
+                *first += begin.elapsed();
+            }
+        }
+        Ok(())
     }
 
     /// Keeps a copy of a verified state from time to time; nothing may be in flight then.
@@ -206,9 +191,10 @@ impl Run<'_> {
         progress.sizes.adapt(&report.chunk, now - progress.last, self.executor.capacity());
         progress.last = now;
         progress.verified = expected;
+        let models = progress.outcome.diverged.len();
         let skip = usize::try_from(progress.told.saturating_sub(report.chunk.first_step)).unwrap_or(usize::MAX);
         if skip < report.chunk.steps {
-            observer.losses(report.chunk.first_step + skip as u64, &report.losses[skip * self.models..])?;
+            observer.losses(report.chunk.first_step + skip as u64, &report.losses[skip * models..])?;
             progress.told = expected;
             progress.failures = 0;
         }
@@ -262,10 +248,6 @@ impl Run<'_> {
 }
 
 impl Progress {
-    fn all_diverged(&self) -> bool {
-        self.outcome.diverged.iter().all(Option::is_some)
-    }
-
     /// Adds a verified report to the counts.
     fn account(&mut self, report: &Report, now: Instant, started: Instant) {
         let outcome = &mut self.outcome;
@@ -274,11 +256,7 @@ impl Progress {
         outcome.submissions += report.submissions;
         outcome.dispatches += report.dispatches;
         self.recording += report.recording;
-        let models = outcome.final_losses.len();
-        outcome.final_losses.copy_from_slice(&report.losses[report.losses.len() - models..]);
-        for (diverged, state) in outcome.diverged.iter_mut().zip(&report.state) {
-            *diverged = (state[3] != 0).then_some(u64::from(state[3]));
-        }
+        outcome.follow(report);
         if self.first.is_none() {
             self.first = Some((now, end));
             outcome.first_step_seconds = (now - started).as_secs_f64();
@@ -295,71 +273,5 @@ fn what_happened(report: &Report, counted: u64) -> String {
             "the adapter finished {} of the {steps} steps after step {first_step} and reported no error",
             counted.saturating_sub(first_step)
         ),
-    }
-}
-
-/// Checks that an executor of `capacity` steps per chunk can keep a pace.
-///
-/// # Errors
-/// [`Error::Usage`] with the flag and the range.
-pub fn check_pace(iters_per_submit: Option<usize>, capacity: usize) -> Result<()> {
-    match iters_per_submit {
-        Some(iters) if iters == 0 || iters > capacity => {
-            Err(Error::Usage(format!("--iters-per-submit {iters} is not possible: expected auto, or 1 to {capacity}")))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Steps of a submission and of a chunk.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Sizes {
-    /// Steps per submission.
-    iters: usize,
-    /// Steps per chunk: one submission, or as many short ones as fit the budget.
-    chunk: usize,
-    /// Whether `iters` follows the budget.
-    auto: bool,
-    budget: Duration,
-    /// Never more than this, after a chunk that was too long.
-    limit: usize,
-}
-
-impl Sizes {
-    fn new(pace: Pace, capacity: usize) -> Result<Self> {
-        check_pace(pace.iters_per_submit, capacity)?;
-        let iters = pace.iters_per_submit.unwrap_or(1);
-        let auto = pace.iters_per_submit.is_none();
-        Ok(Self { iters, chunk: iters, auto, budget: pace.submit_budget, limit: capacity })
-    }
-
-    /// Moves the sizes toward the budget, at most fourfold at a time.
-    fn adapt(&mut self, chunk: &Chunk, took: Duration, capacity: usize) {
-        if chunk.steps < self.chunk {
-            return;
-        }
-        let ratio = self.budget.as_secs_f64() / took.as_secs_f64().max(1e-6);
-        // Within a quarter of the budget the size stays: it need not follow the noise.
-        if (0.8..1.25).contains(&ratio) {
-            return;
-        }
-        #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "a small positive number")]
-        #[expect(clippy::cast_sign_loss, reason = "a small positive number")]
-        let wanted = (chunk.steps as f64 * ratio.clamp(0.25, 4.0)) as usize;
-        let wanted = wanted.clamp(1, self.limit.min(capacity));
-        if self.auto {
-            self.iters = wanted;
-            self.chunk = wanted;
-        } else {
-            self.chunk = (wanted / self.iters).max(1) * self.iters;
-        }
-    }
-
-    /// Halves the sizes for good, down to one step.
-    fn shrink(&mut self, steps: usize) {
-        self.limit = (steps / 2).max(1);
-        self.iters = self.iters.min(self.limit);
-        self.chunk = self.limit;
-        self.auto = true;
     }
 }

@@ -1,21 +1,22 @@
 //! From a config to a finished run: data, plan, executor, loop, summary.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use crate::arenas::Arenas;
 use crate::calibrate::{Candidates, Choice};
+use crate::checkpoint::{Checkpoint, Origin, Saved, Saver, Saving};
 use crate::config::{ExecutorChoice, Member, Task, TrainConfig};
 use crate::cpu::{self, CpuExecutor};
 use crate::data::{self, Dataset};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
-use crate::gpu::{self, AdapterChoice, AdapterSummary, Device, GpuExecutor, INSTALL};
+use crate::gpu::{self, AdapterChoice, AdapterSummary, Device, INSTALL};
 use crate::plan::{Plan, Source, TrainStep};
-use crate::recover::{Rebuild, Recovering};
-use crate::run::{self, Observer, Outcome, Pace, Run};
-use crate::shader::Walk;
-use crate::spec::{Hyperparameters, Model};
+use crate::recover::{Recovering, on_same_adapter};
+use crate::run::{self, Observer, Outcome, Pace, Run, Start};
+use crate::spec::Model;
 use crate::tune::{self, Trial, Tuned};
 
 /// A run that is ready to start.
@@ -27,11 +28,14 @@ pub struct Trainer {
     executor: Box<dyn Executor>,
     adapter: Option<AdapterSummary>,
     choice: Option<Choice>,
+    origin: Origin,
+    start: Start,
+    saver: Option<Saver>,
     started: Instant,
 }
 
 /// A finished run.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Trained {
     /// The loop's figures.
     pub outcome: Outcome,
@@ -49,6 +53,10 @@ pub struct Trained {
     pub adapter: Option<AdapterSummary>,
     /// How `auto` came to the executor.
     pub choice: Option<Choice>,
+    /// The step that a resumed run went on from.
+    pub resumed_from: Option<u64>,
+    /// What was saved, where the config asks for it.
+    pub saved: Option<Saved>,
 }
 
 impl Trainer {
@@ -58,34 +66,66 @@ impl Trainer {
     /// [`Error::Usage`] and [`Error::Data`] for what cannot be trained, before any device is touched; [`Error::Device`]
     /// when no adapter fits the choice or a limit is exceeded.
     pub fn new(config: TrainConfig, observer: &mut dyn Observer) -> Result<Self> {
+        Self::build(config, None, observer)
+    }
+
+    /// As [`Trainer::new`], to go on from a checkpoint of the file `from`. The config is that of its experiment, with what
+    /// may change.
+    ///
+    /// # Errors
+    /// As [`Trainer::new`]; [`Error::Data`] when the table is not that of the checkpoint.
+    pub fn resume(
+        config: TrainConfig,
+        checkpoint: &Checkpoint,
+        from: &Path,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
+        Self::build(config, Some((checkpoint, from)), observer)
+    }
+
+    fn build(config: TrainConfig, resumed: Option<(&Checkpoint, &Path)>, observer: &mut dyn Observer) -> Result<Self> {
         let started = Instant::now();
         let members = config.members()?;
+        let checkpoint = resumed.map(|(checkpoint, _)| checkpoint);
+        checkpoint.map_or(Ok(()), |c| c.check_config(&config))?;
         let (table, mut plan) = plan_of(&config, members.len())?;
-        let seeds: Vec<_> = members.iter().map(|m| m.seed).collect();
+        checkpoint.map_or(Ok(()), |c| c.experiment.check_table(table.as_ref(), &config))?;
+        let from = resumed.map(|(checkpoint, path)| (path, checkpoint.step()));
+        let saver = config.checkpoint.as_ref().map(|c| Saver::open(c, from)).transpose()?;
         let hyper: Vec<_> = members.iter().map(|m| m.hyper).collect();
         let device = open_device(&config, &plan, observer)?;
-        let adapter = device.as_ref().map(|d| d.summary.clone());
-        let mut choice = None;
-        let executor: Box<dyn Executor> = match &device {
-            None => {
-                let arenas = Arenas::initial(&plan, &seeds, table.as_ref(), 0.0)?;
-                Box::new(CpuExecutor::new(plan.clone(), hyper, arenas))
-            }
+        let tuned = device.as_ref().and_then(|device| tune::found(&config, device, &plan, observer));
+        if let Some(device) = &device {
+            let before = checkpoint.filter(|_| config.executor != ExecutorChoice::Auto);
+            let before = before.and_then(|c| c.kernels_on(&device.summary.to_string(), &tune::variants(device)));
+            let products = tuned.map(|t| t.products).or(before).unwrap_or(device.products);
+            plan = Plan::new(TrainStep { products, ..plan.step })?;
+        }
+        let start = checkpoint.map_or_else(|| Start::fresh(members.len()), Checkpoint::start);
+        let arenas = arenas_of(&plan, &members, table.as_ref(), checkpoint)?;
+        let (executor, choice): (Box<dyn Executor>, _) = match &device {
+            None => (Box::new(CpuExecutor::new(plan.clone(), hyper, arenas)), None),
             Some(device) => {
-                let tuned = tuned(&config, device, &plan, observer);
-                let products = tuned.map_or(device.products, |t| t.products);
-                plan = Plan::new(TrainStep { products, ..plan.step })?;
-                let arenas = Arenas::initial(&plan, &seeds, table.as_ref(), 0.0)?;
-                let (checked, steps) = (config.checked, config.steps);
+                let (checked, steps) = (config.checked, config.steps - start.step.min(config.steps));
                 let candidates = Candidates { device, plan: &plan, hyper: &hyper, arenas: &arenas, checked, steps };
-                let (executor, chosen) = on_device(config.executor, &candidates, tuned)?;
-                choice = chosen;
-                let rebuild = rebuild(&executor, device, &plan, &hyper, config.checked);
-                Box::new(Recovering::new(Box::new(executor), &arenas, rebuild))
+                let (executor, choice) = tune::executor(config.executor, &candidates, tuned)?;
+                let rebuild = on_same_adapter(&executor, device, &plan, &hyper, config.checked);
+                (Box::new(Recovering::new(Box::new(executor), &arenas, rebuild)), choice)
             }
         };
         run::check_pace(config.iters_per_submit, executor.capacity())?;
-        Ok(Self { config, members, table, plan, executor, adapter, choice, started })
+        let adapter = device.map(|d| d.summary);
+        let place = adapter.as_ref().map(|a| (a.to_string(), plan.step.products));
+        let origin = Origin::new(&config, table.as_ref(), executor.name(), place);
+        if let Some(text) = checkpoint.and_then(|checkpoint| origin.elsewhere(checkpoint)) {
+            observer.notice(&text);
+        }
+        Ok(Self { config, members, table, plan, executor, adapter, choice, origin, start, saver, started })
+    }
+
+    /// Steps that a checkpoint brought.
+    pub fn first_step(&self) -> u64 {
+        self.start.step
     }
 
     /// The plan that will be run.
@@ -116,17 +156,23 @@ impl Trainer {
     /// Trains to the end of the config, or until `stop` is set.
     ///
     /// # Errors
-    /// As [`Run::train`]; [`Error::Diverged`] when every model's loss became NaN or infinite.
+    /// As [`Run::train`]. Divergence is no error here: [`Outcome::divergence`] tells of it.
     pub fn train(mut self, stop: &AtomicBool, observer: &mut dyn Observer) -> Result<Trained> {
-        let pace = Pace { iters_per_submit: self.config.iters_per_submit, submit_budget: self.config.submit_budget };
-        let models = self.members.len();
-        let mut run = Run { executor: self.executor.as_mut(), pace, started: self.started, models, stop };
-        let outcome = run.train(0, self.config.steps, observer)?;
-        let arenas = self.executor.read()?;
-        let train_losses = self
-            .table
-            .as_ref()
-            .map(|table| (0..models).map(|model| cpu::loss_over(&self.plan, &arenas, model, table)).collect());
+        let config = &self.config;
+        let mut run = Run {
+            executor: self.executor.as_mut(),
+            pace: Pace { iters_per_submit: config.iters_per_submit, submit_budget: config.submit_budget },
+            started: self.started,
+            pause_every: config.checkpoint.as_ref().and_then(|c| c.every),
+            on_divergence: config.on_divergence,
+            stop,
+        };
+        let mut saving = Saving::new(observer, &self.plan, &self.origin, self.saver);
+        let mut outcome = run.train(&self.start, config.steps, &mut saving)?;
+        let mut arenas = self.executor.read()?;
+        let saved = saving.finish(&mut outcome, &mut arenas);
+        let loss = |table| (0..self.members.len()).map(|m| cpu::loss_over(&self.plan, &arenas, m, table)).collect();
+        let train_losses = self.table.as_ref().map(loss);
         Ok(Trained {
             outcome,
             executor: self.executor.name(),
@@ -136,8 +182,25 @@ impl Trainer {
             train_losses,
             adapter: self.adapter,
             choice: self.choice,
+            resumed_from: (self.start.step > 0).then_some(self.start.step),
+            saved,
         })
     }
+}
+
+/// The arenas that a run starts from.
+fn arenas_of(
+    plan: &Plan,
+    members: &[Member],
+    table: Option<&Dataset>,
+    checkpoint: Option<&Checkpoint>,
+) -> Result<Arenas<f32>> {
+    let seeds: Vec<_> = members.iter().map(|m| m.seed).collect();
+    let mut arenas = Arenas::initial(plan, &seeds, table, 0.0)?;
+    if let Some(checkpoint) = checkpoint {
+        checkpoint.restore(plan, &mut arenas);
+    }
+    Ok(arenas)
 }
 
 /// The table of a config, if it has one, and its plan for the portable kernels.
@@ -201,51 +264,6 @@ fn open_device(config: &TrainConfig, plan: &Plan, observer: &mut dyn Observer) -
         observer.notice(&format!("{} is a software adapter: it computes on the processor{threads}", found.summary));
     }
     Device::open(&found).map(Some)
-}
-
-/// The executor that the config asks for, and how `auto` came to it.
-fn on_device(
-    executor: ExecutorChoice,
-    candidates: &Candidates<'_>,
-    tuned: Option<Tuned>,
-) -> Result<(GpuExecutor, Option<Choice>)> {
-    match (executor, tuned) {
-        (ExecutorChoice::Persistent, _) => Ok((candidates.build(Walk::Persistent)?, None)),
-        (ExecutorChoice::Recorded, _) => Ok((candidates.build(Walk::Recorded)?, None)),
-        (_, Some(tuned)) => {
-            let walk = if tuned.persistent { Walk::Persistent } else { Walk::Recorded };
-            let executor = candidates.build(walk)?;
-            let why = format!("`fori tune` found {} kernels at {:.1} µs per step", tuned.products, tuned.us_per_step);
-            let choice = Choice { executor: executor.name(), why, recorded_us: None, persistent_us: None };
-            Ok((executor, Some(choice)))
-        }
-        (_, None) => candidates.fastest().map(|(executor, choice)| (executor, Some(choice))),
-    }
-}
-
-/// How an executor is made again on the same adapter, after its device failed.
-fn rebuild(executor: &GpuExecutor, device: &Device, plan: &Plan, hyper: &[Hyperparameters], checked: bool) -> Rebuild {
-    let (walk, summary) = (executor.walk(), device.summary.clone());
-    let (plan, hyper) = (plan.clone(), hyper.to_vec());
-    Box::new(move |arenas| {
-        let found = gpu::adapters().into_iter().find(|found| found.summary == summary);
-        let found = found.ok_or_else(|| Error::Device(format!("{summary} is no longer there")))?;
-        let device = Device::open(&found)?;
-        let executor = GpuExecutor::new(device, plan.clone(), hyper.clone(), arenas, walk, checked)?;
-        Ok(Box::new(executor))
-    })
-}
-
-/// What `fori tune` found for this network on this device, where `auto` may use it.
-fn tuned(config: &TrainConfig, device: &Device, plan: &Plan, observer: &mut dyn Observer) -> Option<Tuned> {
-    if config.executor != ExecutorChoice::Auto || !config.tune_cache {
-        return None;
-    }
-    let found = tune::lookup(&tune::cache_path()?, &tune::cache_key(&device.summary, plan));
-    found.unwrap_or_else(|reason| {
-        observer.notice(&reason);
-        None
-    })
 }
 
 /// Searches the fastest way to train a config; returns the key of the cache, the result, and all trials.

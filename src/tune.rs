@@ -9,10 +9,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::arenas::Arenas;
-use crate::calibrate::{Candidates, measure};
+use crate::calibrate::{Candidates, Choice, measure};
+use crate::config::{ExecutorChoice, TrainConfig};
 use crate::error::{Error, Result};
-use crate::gpu::{AdapterSummary, Device};
+use crate::executor::Executor as _;
+use crate::gpu::{AdapterSummary, Device, GpuExecutor};
 use crate::plan::{Plan, Products, TrainStep};
+use crate::run::Observer;
 use crate::shader::Walk;
 
 /// The fastest way that was found.
@@ -43,7 +46,7 @@ pub struct Trial {
 const ROUNDS: usize = 3;
 
 /// Kernel variants that a device can run.
-fn variants(device: &Device) -> Vec<Products> {
+pub(crate) fn variants(device: &Device) -> Vec<Products> {
     let mut all = vec![device.products, Products::Tiled { side: 16 }, Products::Tiled { side: 8 }];
     all.dedup();
     all
@@ -118,6 +121,38 @@ pub fn cache_key(adapter: &AdapterSummary, plan: &Plan) -> String {
         s.models,
         s.source
     )
+}
+
+/// The executor that the config asks for, and how `auto` came to it.
+pub(crate) fn executor(
+    executor: ExecutorChoice,
+    candidates: &Candidates<'_>,
+    tuned: Option<Tuned>,
+) -> Result<(GpuExecutor, Option<Choice>)> {
+    match (executor, tuned) {
+        (ExecutorChoice::Persistent, _) => Ok((candidates.build(Walk::Persistent)?, None)),
+        (ExecutorChoice::Recorded, _) => Ok((candidates.build(Walk::Recorded)?, None)),
+        (_, Some(tuned)) => {
+            let walk = if tuned.persistent { Walk::Persistent } else { Walk::Recorded };
+            let executor = candidates.build(walk)?;
+            let why = format!("`fori tune` found {} kernels at {:.1} µs per step", tuned.products, tuned.us_per_step);
+            let choice = Choice { executor: executor.name(), why, recorded_us: None, persistent_us: None };
+            Ok((executor, Some(choice)))
+        }
+        (_, None) => candidates.fastest().map(|(executor, choice)| (executor, Some(choice))),
+    }
+}
+
+/// What `fori tune` found for this network on this device, where `auto` may use it.
+pub(crate) fn found(config: &TrainConfig, device: &Device, plan: &Plan, observer: &mut dyn Observer) -> Option<Tuned> {
+    if config.executor != ExecutorChoice::Auto || !config.tune_cache {
+        return None;
+    }
+    let found = lookup(&cache_path()?, &cache_key(&device.summary, plan));
+    found.unwrap_or_else(|reason| {
+        observer.notice(&reason);
+        None
+    })
 }
 
 /// The cache file: `fori/tune.json` under the user's cache folder; `None` where there is no such folder.

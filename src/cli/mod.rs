@@ -6,6 +6,7 @@ mod doctor;
 mod output;
 mod plan;
 mod progress;
+mod resume;
 mod summary;
 mod train;
 mod tune;
@@ -16,6 +17,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, parser::ValueSource};
 
 use crate::error::{Error, Result};
+use resume::Given;
 
 /// Train small neural networks on any GPU through WebGPU, with the whole loop on the device.
 #[derive(Debug, Parser)]
@@ -53,7 +55,8 @@ pub fn main() -> ExitCode {
         }
     };
     let parsed = Cli::from_arg_matches(&matches).map_err(|e| Error::Usage(e.to_string()));
-    match refuse_swept_flags(&matches).and(parsed).and_then(|cli| run(&cli)) {
+    let given = matches.subcommand().map_or_else(Given::default, |(_, matches)| Given::of(matches));
+    match refuse_swept_flags(&matches).and(parsed).and_then(|cli| run(&cli, &given)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             progress::complain(&error);
@@ -72,9 +75,9 @@ fn command() -> clap::Command {
     })
 }
 
-fn run(cli: &Cli) -> Result<()> {
+fn run(cli: &Cli, given: &Given) -> Result<()> {
     match &cli.command {
-        Command::Train(args) => train::run(args),
+        Command::Train(args) => train::run(args, given),
         Command::Bench(args) => bench::run(args),
         Command::Adapters(args) => adapters::run(args),
         Command::Doctor(args) => doctor::run(args),

@@ -28,7 +28,7 @@ pub(super) struct PlanArgs {
 pub(super) fn run(args: &PlanArgs) -> Result<()> {
     let config = train::config(&args.model, &args.device, 1);
     let members = config.members()?;
-    let (_, mut plan) = plan_of(&config, members.len()).map_err(|e| train::name_flag(e, &args.model))?;
+    let (_, mut plan) = plan_of(&config, members.len()).map_err(|e| train::name_flag(e, &config))?;
     if config.executor != ExecutorChoice::Cpu {
         gpu::prepare_software_adapters(true);
         if let Some(found) = gpu::choose(&config.adapter)? {

@@ -38,15 +38,16 @@ pub(super) struct Console {
 }
 
 impl Console {
-    /// Opens the metrics file.
+    /// Opens the metrics file; `from` is the step of a resumed run.
     pub(super) fn new(
         config: &TrainConfig,
         members: &[Member],
         log_every: Option<u64>,
         metrics: Option<&Path>,
+        from: Option<u64>,
         quiet: bool,
     ) -> Result<Self> {
-        let metrics = metrics.map(|path| MetricsWriter::create(path, members.len() > 1)).transpose()?;
+        let metrics = metrics.map(|path| MetricsWriter::open(path, members.len() > 1, from)).transpose()?;
         Ok(Self {
             members: members.to_vec(),
             steps: config.steps,
@@ -69,8 +70,12 @@ impl Console {
         let widths: Vec<_> = model.widths.iter().map(ToString::to_string).collect();
         let place = trainer.adapter().map_or("this processor".into(), ToString::to_string);
         let count = if self.members.len() == 1 { String::new() } else { format!("{} models of ", self.members.len()) };
+        let resuming = match trainer.first_step() {
+            0 => String::new(),
+            step => format!("from step {step} on, "),
+        };
         say(format_args!(
-            "training {count}[{}] ({} parameters) for {} steps, executor {} on {place}",
+            "{resuming}training {count}[{}] ({} parameters) for {} steps, executor {} on {place}",
             widths.join(", "),
             model.parameter_count(),
             self.steps,

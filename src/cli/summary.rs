@@ -1,6 +1,7 @@
 //! What a run says at its end: a table for people, one object for machines.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -35,9 +36,20 @@ struct Summary<'a> {
     adapter: Option<&'a AdapterSummary>,
     seed: u64,
     interrupted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resumed_from: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checkpoint: Option<SavedSummary>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     models: Vec<ModelSummary<'a>>,
     version: &'static str,
+}
+
+/// The last checkpoint.
+#[derive(Debug, Serialize)]
+struct SavedSummary {
+    path: PathBuf,
+    step: u64,
 }
 
 /// One model of an ensemble.
@@ -106,6 +118,8 @@ pub(super) fn print_json(config: &TrainConfig, trained: &Trained) -> Result<()> 
         adapter: trained.adapter.as_ref(),
         seed: config.seed,
         interrupted: outcome.interrupted,
+        resumed_from: trained.resumed_from,
+        checkpoint: trained.saved.as_ref().and_then(|s| Some(SavedSummary { path: s.path.clone(), step: s.step? })),
         models: if models.len() > 1 { models } else { Vec::new() },
         version: env!("CARGO_PKG_VERSION"),
     };
@@ -127,6 +141,9 @@ pub(super) fn print(config: &TrainConfig, trained: &Trained) -> Result<()> {
     ))?;
     if let Some(choice) = &trained.choice {
         line(format_args!("executor auto took {}: {}", choice.executor, choice.why))?;
+    }
+    if let Some((saved, step)) = trained.saved.as_ref().and_then(|saved| Some((saved, saved.step?))) {
+        line(format_args!("checkpoint of step {step} in {}", saved.path.display()))?;
     }
     let models = models(config, trained);
     let [only] = models.as_slice() else { return print_models(models) };

@@ -6,7 +6,9 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
+use super::output::say;
 use super::progress::Console;
+use super::resume::{self, CheckpointArgs, Given};
 use super::summary;
 use super::values::{self, Iters, Widths};
 use crate::config::{ExecutorChoice, MAX_MODELS, Task, TrainConfig};
@@ -15,7 +17,7 @@ use crate::gpu::AdapterChoice;
 use crate::interrupt;
 use crate::plan::MAX_BATCH;
 use crate::spec::{Activation, Hyperparameters, Loss, Optimizer};
-use crate::trainer::Trainer;
+use crate::trainer::{Trained, Trainer};
 
 /// Flags that say what is trained.
 #[derive(Debug, Args)]
@@ -132,6 +134,8 @@ pub(super) struct TrainArgs {
     model: ModelArgs,
     #[command(flatten)]
     device: DeviceArgs,
+    #[command(flatten)]
+    pub(super) checkpoint: CheckpointArgs,
     /// Steps (parameter updates) to train.
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = values::whole::<u64>(1..=4_000_000_000), help_heading = "Training")]
     steps: u64,
@@ -153,7 +157,11 @@ pub(super) struct TrainArgs {
 impl TrainArgs {
     /// The config of a training run.
     pub(super) fn config(&self) -> TrainConfig {
-        config(&self.model, &self.device, self.steps)
+        TrainConfig {
+            on_divergence: self.checkpoint.on_divergence,
+            checkpoint: self.checkpoint.config(None),
+            ..config(&self.model, &self.device, self.steps)
+        }
     }
 }
 
@@ -183,13 +191,15 @@ pub(super) fn config(model: &ModelArgs, device: &DeviceArgs, steps: u64) -> Trai
         adapter: AdapterChoice { name: device.place.adapter.clone(), backend: device.place.backend.clone() },
         checked: device.place.checked,
         tune_cache: !device.no_tune_cache,
+        ..TrainConfig::default()
     }
 }
 
 /// Names the flag of a file that the operating system refused.
-pub(super) fn name_flag(error: Error, model: &ModelArgs) -> Error {
+pub(super) fn name_flag(error: Error, config: &TrainConfig) -> Error {
+    let data = if let Task::Csv { path, .. } = &config.task { Some(path) } else { None };
     match error {
-        Error::Io { path, source } if model.data.as_ref() == Some(&path) => {
+        Error::Io { path, source } if data == Some(&path) => {
             Error::Data(format!("--data {}: {source}; expected a CSV file with a header", path.display()))
         }
         other => other,
@@ -197,12 +207,17 @@ pub(super) fn name_flag(error: Error, model: &ModelArgs) -> Error {
 }
 
 /// Trains, reporting on the way.
-pub(super) fn run(args: &TrainArgs) -> Result<()> {
-    let config = args.config();
+pub(super) fn run(args: &TrainArgs, given: &Given) -> Result<()> {
+    let (config, resumed) = resume::config(args, given)?;
     let members = config.members()?;
-    let mut console = Console::new(&config, &members, args.log_every, args.metrics.as_deref(), args.quiet)?;
+    let from = resumed.as_ref().map(|checkpoint| checkpoint.step());
+    let mut console = Console::new(&config, &members, args.log_every, args.metrics.as_deref(), from, args.quiet)?;
     let stop = interrupt::flag()?;
-    let trainer = Trainer::new(config.clone(), &mut console).map_err(|e| name_flag(e, &args.model))?;
+    let trainer = match (&resumed, &args.checkpoint.resume) {
+        (Some(checkpoint), Some(path)) => Trainer::resume(config.clone(), checkpoint, path, &mut console),
+        _ => Trainer::new(config.clone(), &mut console),
+    };
+    let trainer = trainer.map_err(|e| name_flag(e, &config))?;
     console.start(&trainer);
     let trained = match trainer.train(stop, &mut console) {
         Ok(trained) => trained,
@@ -219,14 +234,24 @@ pub(super) fn run(args: &TrainArgs) -> Result<()> {
         summary::print(&config, &trained)?;
     }
     finished?;
-    if trained.outcome.interrupted {
-        return Err(Error::Interrupted);
-    }
-    let diverged = trained.outcome.diverged.iter().flatten().min();
-    match diverged {
-        Some(&step) if trained.outcome.diverged.iter().all(Option::is_some) => {
-            Err(Error::Diverged { step, quantity: "the loss is not finite".into() })
+    end(trained)
+}
+
+/// The error that a run ends with, if it does.
+fn end(trained: Trained) -> Result<()> {
+    let diverged = trained.outcome.divergence();
+    if let Some(saved) = trained.saved {
+        match (saved.error, saved.step) {
+            (Some(error), _) => return Err(error),
+            (_, Some(step)) if diverged.is_some() => {
+                say(format_args!("note: the last good checkpoint, of step {step}, is {}", saved.path.display()));
+            }
+            _ => {}
         }
-        _ => Ok(()),
+    }
+    match diverged {
+        _ if trained.outcome.interrupted => Err(Error::Interrupted),
+        Some(error) => Err(error),
+        None => Ok(()),
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct TuneArgs {
 pub(super) fn run(args: &TuneArgs) -> Result<()> {
     let config = train::config(&args.model, &args.device, 1);
     let mut notices = progress::Notices;
-    let (key, tuned, trials) = trainer::tune(&config, &mut notices).map_err(|e| train::name_flag(e, &args.model))?;
+    let (key, tuned, trials) = trainer::tune(&config, &mut notices).map_err(|e| train::name_flag(e, &config))?;
     let path = tune::cache_path();
     if let Some(path) = &path {
         tune::store(path, &key, tuned)?;

@@ -83,6 +83,12 @@ impl Hyperparameters {
         Ok(())
     }
 
+    /// Each name with its value.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        let mut copy = *self;
+        FIELDS.iter().map(move |field| (field.name, *(field.of)(&mut copy)))
+    }
+
     /// Checks that each number can be used.
     ///
     /// # Errors

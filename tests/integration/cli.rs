@@ -53,6 +53,11 @@ impl Dir {
         std::fs::read_to_string(self.path(name)).unwrap_or_else(|e| panic!("{}: {e}", self.path(name).display()))
     }
 
+    /// Reads a file as it is.
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap_or_else(|e| panic!("{}: {e}", self.path(name).display()))
+    }
+
     /// The names of all files, sorted.
     pub fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.dir.path()).expect("the folder can be listed");

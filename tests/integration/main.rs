@@ -10,6 +10,10 @@
 mod adapter;
 mod back_ends;
 mod bench;
+mod checkpoint;
+mod checkpoint_damage;
+mod checkpoint_flags;
+mod checkpoint_kill;
 mod cli;
 mod cli_commands;
 mod cli_errors;

@@ -6,13 +6,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use fori::arenas::Arenas;
+use fori::config::OnDivergence;
 use fori::cpu::CpuExecutor;
 use fori::error::{Error, Result};
 use fori::executor::{Chunk, Executor, Report};
 use fori::gpu::{Device, Found, GpuExecutor, adapters};
 use fori::plan::{Plan, Source, TrainStep};
 use fori::recover::Recovering;
-use fori::run::{Observer, Outcome, Pace, Run};
+use fori::run::{Observer, Outcome, Pace, Run, Start};
 use fori::shader::Walk;
 use fori::spec::{Activation, Hyperparameters, Loss, Model, Optimizer};
 
@@ -164,7 +165,9 @@ impl Observer for Recorder {
 fn train(executor: &mut dyn Executor, iters: usize, recorder: &mut Recorder) -> Result<Outcome> {
     let pace = Pace { iters_per_submit: Some(iters), submit_budget: Duration::from_micros(100) };
     let stop = AtomicBool::new(false);
-    Run { executor, pace, started: Instant::now(), models: 1, stop: &stop }.train(0, STEPS, recorder)
+    let (started, on_divergence) = (Instant::now(), OnDivergence::Stop);
+    let mut run = Run { executor, pace, started, pause_every: None, on_divergence, stop: &stop };
+    run.train(&Start::fresh(1), STEPS, recorder)
 }
 
 /// Losses and arenas of a run without faults.

@@ -4,11 +4,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use fori::arenas::Arenas;
-use fori::config::Member;
+use fori::config::{Member, OnDivergence};
 use fori::error::{Error, Result};
 use fori::executor::Executor;
 use fori::plan::{Plan, Source, TrainStep};
-use fori::run::{Outcome, Pace, Run};
+use fori::run::{Outcome, Pace, Run, Start};
 use fori::shader::Walk;
 use fori::spec::{Activation, Hyperparameters, Loss, Model, Optimizer};
 
@@ -24,7 +24,9 @@ fn train(executor: &mut dyn Executor, pace: Pace, to: u64, recorder: &mut Record
     let never = AtomicBool::new(false);
     let stop = recorder.stop.unwrap_or(&never);
     recorder.models = recorder.models.max(1);
-    Run { executor, pace, started: Instant::now(), models: recorder.models, stop }.train(0, to, recorder)
+    let (started, on_divergence) = (Instant::now(), OnDivergence::Stop);
+    let mut run = Run { executor, pace, started, pause_every: None, on_divergence, stop };
+    run.train(&Start::fresh(recorder.models), to, recorder)
 }
 
 /// Losses and parameters of a run in which nothing goes wrong.

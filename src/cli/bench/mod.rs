@@ -71,7 +71,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<()> {
     let chart = args.plot.as_deref().map(plot::Target::open).transpose()?;
     let mut console = Console { quiet: args.quiet };
     let stop = interrupt::flag()?;
-    let bench = bench::run(&config, stop, &mut console).map_err(|e| train::name_flag(e, &args.model))?;
+    let bench = bench::run(&config, stop, &mut console).map_err(|e| train::name_flag(e, &config.train))?;
     let heading = Heading::of(&config, &bench);
     if args.json {
         print(report::json(&heading, &bench))?;

@@ -1,0 +1,260 @@
+//! Checkpoints: the whole state of a run in one safetensors file, and the way back.
+//!
+//! Tensors, for a network of dense layers counted from 0 as Flax counts them:
+//!
+//! | name | type | shape | |
+//! |---|---|---|---|
+//! | `layers.0.kernel`, `layers.0.bias`, ... | F32 | `(in, out)`, `(out)` | parameters |
+//! | `mu.layers.0.kernel`, ... | F32 | as the parameters | state of the optimizer, by its names in optax |
+//! | `key` | U32 | `(2)` | the random key, which is also the position in the data |
+//! | `step` | U32 | `()` | finished steps, as optax's `count` |
+//! | `diverged` | U32 | `()` | the step, counted from 1, at which the model diverged; 0 if it did not |
+//! | `loss` | F32 | `()` | the loss of the last step that had a finite one |
+//!
+//! In a run of several models each has a leading axis of models. The metadata is text: `format` (`fori checkpoint`),
+//! `format_version`, `fori_version`, `experiment` and `standardization` (JSON), `executor`, `adapter`, `kernels` (JSON), and
+//! `checksum`, which covers all the rest. Invariant: a file is taken whole or refused; nothing of a refused one is used.
+
+mod experiment;
+mod file;
+mod saver;
+mod saving;
+
+use std::collections::BTreeMap;
+
+pub use experiment::{Columns, Experiment};
+pub use file::FORMAT_VERSION;
+pub use saver::Saver;
+pub use saving::{Saved, Saving};
+
+use crate::arenas::Arenas;
+use crate::config::{Task, TrainConfig};
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::outcome::Start;
+use crate::plan::{Arena, Plan, Products};
+use crate::spec::{Model, Optimizer};
+
+/// The state of a run after a step, and what it takes to go on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checkpoint {
+    /// What is trained.
+    pub experiment: Experiment,
+    /// The columns of its table, if it has one.
+    pub columns: Option<Columns>,
+    /// The executor that made it: `recorded`, `persistent` or `cpu`.
+    pub executor: String,
+    /// The adapter that made it; empty on the cpu executor.
+    pub adapter: String,
+    /// Its kernels of the inner products.
+    pub kernels: Option<Products>,
+    /// Every tensor by its name.
+    tensors: BTreeMap<String, Words>,
+}
+
+/// A tensor as it is stored: `f32` by their bits, or `u32`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Words {
+    shape: Vec<usize>,
+    words: Vec<u32>,
+}
+
+/// What each model has beside its tensors: name, and words.
+const STATE: [(&str, usize); 4] = [("diverged", 1), ("key", 2), ("loss", 1), ("step", 1)];
+
+/// Whether a tensor holds `f32`.
+fn is_float(name: &str) -> bool {
+    !matches!(name, "diverged" | "key" | "step")
+}
+
+/// Name and shape of the trained tensors of one model.
+fn trained_tensors(model: &Model, optimizer: Optimizer) -> Vec<(String, Vec<usize>)> {
+    let layer = |(i, (inputs, outputs)): (usize, (usize, usize))| {
+        [(format!("layers.{i}.kernel"), vec![inputs, outputs]), (format!("layers.{i}.bias"), vec![outputs])]
+    };
+    let params: Vec<_> = model.layers().enumerate().flat_map(layer).collect();
+    let slots = optimizer.state_names().iter();
+    let state =
+        slots.flat_map(|slot| params.iter().map(move |(name, shape)| (format!("{slot}.{name}"), shape.clone())));
+    params.iter().cloned().chain(state).collect()
+}
+
+/// Name and shape of every tensor of a checkpoint.
+fn all_tensors(model: &Model, optimizer: Optimizer, models: usize) -> BTreeMap<String, Vec<usize>> {
+    let state = STATE.map(|(name, words)| (name.to_owned(), if words == 1 { vec![] } else { vec![words] }));
+    let lead = if models == 1 { None } else { Some(models) };
+    let shaped = |(name, shape): (String, Vec<usize>)| (name, lead.into_iter().chain(shape).collect());
+    trained_tensors(model, optimizer).into_iter().chain(state).map(shaped).collect()
+}
+
+impl Checkpoint {
+    /// The state in `arenas`; `losses` are those of [`Start`].
+    pub fn capture(of: &Origin, plan: &Plan, arenas: &Arenas<f32>, losses: &[f32]) -> Self {
+        let step = &plan.step;
+        let mut tensors = BTreeMap::new();
+        for (name, shape) in all_tensors(&step.model, step.optimizer, step.models) {
+            let words = (0..step.models).flat_map(|model| match (name.as_str(), arenas.state[model]) {
+                ("step", [step, ..]) => vec![step],
+                ("key", [_, k0, k1, _]) => vec![k0, k1],
+                ("diverged", [.., diverged]) => vec![diverged],
+                ("loss", _) => vec![losses[model].to_bits()],
+                (name, _) => arenas.get(plan, model, name).into_iter().map(f32::to_bits).collect(),
+            });
+            let words = words.collect();
+            tensors.insert(name, Words { shape, words });
+        }
+        let Origin { experiment, columns, executor, adapter, kernels } = of.clone();
+        Self { experiment, columns, executor, adapter, kernels, tensors }
+    }
+
+    /// Puts the state into the arenas of a plan of the same experiment.
+    pub fn restore(&self, plan: &Plan, arenas: &mut Arenas<f32>) {
+        let models = plan.step.models;
+        for (name, _) in trained_tensors(&plan.step.model, plan.step.optimizer) {
+            let (words, Some(tensor)) = (self.words(&name), plan.tensor(&name)) else { continue };
+            let per_model = words.chunks_exact(words.len() / models);
+            for (model, words) in per_model.enumerate() {
+                let base = Arenas::<f32>::base(plan, tensor.arena, model);
+                for (i, &word) in tensor.indices().zip(words) {
+                    arenas.scalars[tensor.arena as usize][base + i] = f32::from_bits(word);
+                }
+            }
+        }
+        let (steps, keys, diverged) = (self.words("step"), self.words("key"), self.words("diverged"));
+        for (model, state) in arenas.state.iter_mut().enumerate() {
+            *state = [steps[model], keys[2 * model], keys[2 * model + 1], diverged[model]];
+        }
+    }
+
+    /// Checks that a config can go on from here.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when its steps are over, [`Error::Data`] when its table is no file.
+    pub fn check_config(&self, config: &TrainConfig) -> Result<()> {
+        let step = self.step();
+        if config.steps < step {
+            return Err(Error::Usage(format!(
+                "--steps {} is behind the checkpoint, which is at step {step}: --steps counts from the first beginning",
+                config.steps
+            )));
+        }
+        match &config.task {
+            // The name comes from a file: a device or a pipe of that name would never end.
+            Task::Csv { path, .. } if path.exists() && !path.is_file() => {
+                Err(Error::Data(format!("--data {}: expected a CSV file with a header", path.display())))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The kernels that give the same bits on an adapter, if it is the same and they are among its own.
+    pub fn kernels_on(&self, adapter: &str, possible: &[Products]) -> Option<Products> {
+        self.kernels.filter(|kernels| self.adapter == adapter && possible.contains(kernels))
+    }
+
+    /// Finished steps.
+    pub fn step(&self) -> u64 {
+        self.words("step").first().map_or(0, |&step| u64::from(step))
+    }
+
+    /// Where a run that goes on from here starts.
+    pub fn start(&self) -> Start {
+        let losses = self.words("loss").iter().map(|&bits| f32::from_bits(bits)).collect();
+        let diverged = self.words("diverged").iter().map(|&step| (step != 0).then_some(u64::from(step))).collect();
+        Start { step: self.step(), losses, diverged }
+    }
+
+    /// The numbers of a tensor, of all models; empty if there is none of that name.
+    pub fn tensor(&self, name: &str) -> Vec<f32> {
+        if is_float(name) { self.words(name).iter().map(|&bits| f32::from_bits(bits)).collect() } else { Vec::new() }
+    }
+
+    /// The words of a tensor.
+    fn words(&self, name: &str) -> &[u32] {
+        self.tensors.get(name).map_or(&[], |tensor| &tensor.words)
+    }
+}
+
+/// What every checkpoint of a run has in common.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Origin {
+    /// What is trained.
+    pub experiment: Experiment,
+    /// The columns of its table, if it has one.
+    pub columns: Option<Columns>,
+    /// The executor.
+    pub executor: String,
+    /// The adapter; empty on the cpu executor.
+    pub adapter: String,
+    /// Its kernels of the inner products.
+    pub kernels: Option<Products>,
+}
+
+impl Origin {
+    /// Of a run by its config and its table, an executor by its name, and the adapter with its kernels.
+    pub fn new(
+        config: &TrainConfig,
+        table: Option<&Dataset>,
+        executor: &str,
+        adapter: Option<(String, Products)>,
+    ) -> Self {
+        let (experiment, columns) = (Experiment::of(config, table), table.map(Columns::of));
+        let (adapter, kernels) = adapter.map_or((String::new(), None), |(name, kernels)| (name, Some(kernels)));
+        Self { experiment, columns, executor: executor.into(), adapter, kernels }
+    }
+
+    /// Where another executor or adapter than that of a checkpoint goes on with it: that the numbers may differ.
+    pub fn elsewhere(&self, checkpoint: &Checkpoint) -> Option<String> {
+        let place = |executor: &str, adapter: &str, kernels: Option<Products>| {
+            let on = kernels.map_or(String::new(), |kernels| format!(" with {kernels} kernels on {adapter}"));
+            format!("executor {executor}{on}")
+        };
+        let before = place(&checkpoint.executor, &checkpoint.adapter, checkpoint.kernels);
+        let now = place(&self.executor, &self.adapter, self.kernels);
+        (before != now).then(|| {
+            format!(
+                "the checkpoint was made by {}, and this is {now}: the numbers may differ in their last digits from those of \
+                 an unbroken run",
+                file::shown(&before)
+            )
+        })
+    }
+}
+
+/// Marks the models with a parameter that is not finite as diverged at the step that they are at, unless they had diverged
+/// before; true if there is one. Its loss need not show it: an infinite weight may meet an activation that hides it.
+pub(crate) fn mark_diverged(plan: &Plan, arenas: &mut Arenas<f32>) -> bool {
+    let mut any = false;
+    for model in 0..plan.step.models {
+        let base = Arenas::<f32>::base(plan, Arena::Params, model);
+        let params = &arenas.scalars[Arena::Params as usize][base..][..4 * plan.sizes.of(Arena::Params)];
+        let state = &mut arenas.state[model];
+        if state[3] == 0 && params.iter().any(|p| !p.is_finite()) {
+            state[3] = state[0].max(1);
+            any = true;
+        }
+    }
+    any
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Source, TrainStep};
+    use crate::spec::{Activation, Loss};
+
+    #[test]
+    fn a_model_with_an_infinite_parameter_has_diverged_though_its_loss_is_finite() {
+        let model = Model::new(2, &[3], 1, Activation::Tanh).expect("a network");
+        let step = TrainStep::new(model, Loss::Mse, Optimizer::Adam, 4, Source::Linreg);
+        let plan = Plan::new(TrainStep { models: 3, ..step }).expect("a plan");
+        let mut arenas = Arenas::initial(&plan, &[0, 1, 2], None, 0.0).expect("arenas");
+        arenas.state = vec![[7, 0, 0, 0], [7, 0, 0, 0], [7, 0, 0, 4]];
+        assert!(!mark_diverged(&plan, &mut arenas), "all parameters are finite");
+        arenas.set(&plan, 1, "layers.0.kernel", &[0.0, f32::NEG_INFINITY]);
+        arenas.set(&plan, 2, "layers.0.bias", &[f32::NAN]);
+        assert!(mark_diverged(&plan, &mut arenas), "one model is new among the diverged");
+        let diverged: Vec<_> = arenas.state.iter().map(|state| state[3]).collect();
+        assert_eq!(diverged, [0, 7, 4], "the step it was seen at, and the one known before");
+    }
+}

@@ -1,0 +1,116 @@
+//! The flags of checkpoints: what may change when a run goes on, and what is said of the rest.
+
+use crate::cli::{Dir, TINY};
+
+#[test]
+fn flags_that_contradict_the_checkpoint_are_named_with_both_values() {
+    let dir = Dir::new();
+    dir.run(&format!("train {TINY} --steps 20 --ensemble 2 --sweep b1=0.5,0.6 --checkpoint c -q")).exits(0);
+    let before = dir.bytes("c");
+    for (flag, was) in [
+        ("--hidden 8,8", "4"),
+        ("--activation tanh", "gelu"),
+        ("--optimizer sgd", "adam"),
+        ("--batch-size 5", "4"),
+        ("--seed 7", "0"),
+        ("--ensemble 3", "2"),
+        ("--inputs 3", "2"),
+        ("--sweep b2=0.1,0.2", "b1=0.5,0.6"),
+        ("--learning-rate 0.5", "0.001"),
+        ("--data t.csv --target y", "the linreg task"),
+    ] {
+        let name = flag.split(' ').next().unwrap_or_default();
+        let ran = dir.run(&format!("train --resume c --steps 30 {flag}"));
+        ran.exits(2).says(&[name, "contradicts the checkpoint", &format!("which has {was}")]);
+    }
+    dir.run("train --resume c --learning-rate 0.5").exits(2).says(&["add --override"]);
+    dir.run("train --resume c --b1 0.5 --override").exits(2).says(&["--b1 is swept in the checkpoint (b1=0.5,0.6)"]);
+    dir.run("train --resume c --steps 19").exits(2).says(&["--steps 19", "step 20"]);
+    dir.run("train --resume absent").exits(1).says(&["checkpoint absent: "]);
+    dir.run("train --resume .").exits(1).says(&["checkpoint .: expected a file"]);
+    assert_eq!(dir.bytes("c"), before, "the checkpoint is as it was");
+}
+
+#[test]
+fn what_may_change_changes() {
+    let dir = Dir::new();
+    dir.run(&format!("train {TINY} --steps 20 --checkpoint c -q")).exits(0);
+    // The same values are no contradiction.
+    dir.run(&format!("train {TINY} --resume c --seed 0 --learning-rate 1e-3 --steps 25 -q")).exits(0);
+    let flags = "--steps 30 --learning-rate 0.5 --override --log-every 2 --iters-per-submit 3 --checkpoint d --json -q";
+    let ran = dir.run(&format!("train --resume c {flags}"));
+    let json = ran.exits(0).json();
+    assert_eq!((&json["steps"], &json["iters_per_submit"]), (&30.into(), &3.into()), "figures of {ran}");
+    assert_eq!(dir.run("train --resume c --json -q").exits(0).json()["steps"], 25, "c stayed where it was");
+    let done = dir.run("train --resume d --json -q");
+    let again = done.exits(0).json();
+    assert_eq!((&again["verified_steps"], &again["final_loss"]), (&0.into(), &json["final_loss"]), "done: {done}");
+}
+
+#[test]
+fn checkpoint_flags_name_what_is_possible() {
+    let dir = Dir::new();
+    std::fs::create_dir(dir.path("folder")).expect("a folder can be made");
+    for (flags, texts) in [
+        ("--checkpoint folder", ["--checkpoint folder", "expected a file"]),
+        ("--checkpoint absent/c", ["--checkpoint absent/c", "no folder absent; make it first"]),
+        ("--checkpoint-every 5", ["--checkpoint-every", "add --checkpoint FILE"]),
+        ("--keep 5", ["--keep", "add --checkpoint FILE"]),
+        ("--checkpoint c --keep 0", ["--keep", "from 1 to"]),
+        ("--checkpoint c --checkpoint-every 0", ["--checkpoint-every", "of 1 or more"]),
+        ("--override", ["--override", "--resume"]),
+        ("--on-divergence hope", ["--on-divergence", "stop, continue"]),
+    ] {
+        let ran = dir.run(&format!("train {TINY} {flags}"));
+        ran.exits(2).says(&texts);
+    }
+    assert_eq!(dir.names(), ["folder"], "nothing is left behind");
+}
+
+#[test]
+fn the_table_must_be_the_same_but_may_move() {
+    let dir = Dir::new();
+    let table = "a,b,y\n1,2,3\n1,5,4\n0,1,7\n";
+    dir.write("t.csv", table).write("moved.csv", table).write("more.csv", "a,b,y\n1,2,3\n1,5,4\n0,1,7\n9,9,9\n");
+    dir.write("other.csv", "a,b,y\n1,2,3\n1,5,4\n0,2,7\n").write("renamed.csv", &table.replace('a', "c"));
+    dir.run(&format!("train {TINY} --data t.csv --target y --steps 20 --checkpoint c -q")).exits(0);
+    dir.run("train --resume c --data moved.csv --target y --steps 30 -q").exits(0);
+    let refused = "not the table of the checkpoint";
+    for (name, why) in [("more", "4 rows, and 3"), ("other", "numbers are others"), ("renamed", "columns or numbers")] {
+        let ran = dir.run(&format!("train --resume c --data {name}.csv --target y --steps 40"));
+        ran.exits(1).says(&[&format!("--data {name}.csv"), refused, why]);
+    }
+    dir.run("train --resume c --data t.csv --target b").exits(2).says(&["--target b contradicts", "which has y"]);
+    dir.run("train --resume c --inputs 2").exits(2).says(&["--inputs 2 contradicts", "the table moved.csv"]);
+    std::fs::remove_file(dir.path("moved.csv")).expect("it is there");
+    dir.run("train --resume c --steps 40").exits(1).says(&["--data moved.csv: "]);
+}
+
+#[test]
+fn a_metrics_file_is_continued_from_the_step_of_the_checkpoint() {
+    let dir = Dir::new();
+    let steps = |name: &str| -> Vec<String> {
+        let text = dir.read(name);
+        let step = |row: &str| row.trim_start_matches("{\"step\":").split(',').next().map(String::from);
+        text.lines().filter_map(step).filter(|step| step != "step").collect()
+    };
+    for name in ["m.csv", "m.jsonl"] {
+        let flags = format!("train {TINY} --log-every 1 --metrics {name} -q");
+        dir.run(&format!("{flags} --steps 10 --checkpoint c --checkpoint-every 5 --keep 2")).exits(0);
+        dir.run(&format!("train --resume c.5 --steps 12 --checkpoint d --log-every 1 --metrics {name} -q")).exits(0);
+        assert_eq!(steps(name), (1..=12).map(|s| s.to_string()).collect::<Vec<_>>(), "steps of {name}");
+        // A killed run leaves its rows beside the file, the last of them perhaps cut.
+        let partial = format!("{name}.partial");
+        std::fs::rename(dir.path(name), dir.path(&partial)).expect("it is there");
+        let cut = dir.read(&partial).trim_end().to_owned();
+        dir.write(&partial, &cut).write(name, "of an older run");
+        dir.run(&format!("train --resume d --steps 13 --log-every 1 --metrics {name} -q")).exits(0);
+        let want: Vec<_> = (1..=13).filter(|s| *s != 12).map(|s| s.to_string()).collect();
+        assert_eq!(steps(name), want, "steps of {name} without the row that was cut");
+    }
+    dir.write("other.csv", "a,b\n1,2\n");
+    dir.run("train --resume d --steps 14 --metrics other.csv")
+        .exits(2)
+        .says(&["--metrics other.csv", "columns step,loss"]);
+    assert_eq!(dir.read("other.csv"), "a,b\n1,2\n", "it is left alone");
+}
