@@ -68,6 +68,9 @@ pub struct Tensor {
     pub offset: usize,
     /// Rows without padding.
     pub rows: usize,
+    /// Rows with their padding: whole groups of four in kernels and true weights, which are read as 4x4 blocks, and the
+    /// padding of the batch in activations.
+    pub padded_rows: usize,
     /// Numbers of a row without padding.
     pub columns: usize,
     /// Vectors of a row.
@@ -131,7 +134,7 @@ impl Allocator {
         let size = &mut self.sizes.0[arena as usize];
         let offset = *size + self.gap;
         *size = offset + padded_rows * stride;
-        self.tensors.push(Tensor { name: name.into(), arena, offset, rows, columns, stride });
+        self.tensors.push(Tensor { name: name.into(), arena, offset, rows, padded_rows, columns, stride });
         offset
     }
 }

@@ -9,7 +9,7 @@ use fori::cpu::Cpu;
 use fori::data::{Dataset, Standardization};
 use fori::executor::Executor;
 use fori::gpu::Device;
-use fori::plan::{Arena, Plan, Products, Source, Tensor, TrainStep};
+use fori::plan::{Arena, Plan, Products, Source, TrainStep};
 use fori::rng::Key;
 use fori::shader::Walk;
 use fori::spec::{Activation, Hyperparameters, Loss, Model, Optimizer};
@@ -130,19 +130,10 @@ fn roles(plan: &Plan, arena: Arena) -> Vec<Role> {
     let mut roles = vec![Role::Gap; 4 * plan.sizes.of(arena)];
     for tensor in plan.tensors.iter().filter(|t| t.arena == arena) {
         let first = 4 * tensor.offset;
-        roles[first..first + 4 * tensor.stride * padded_rows(plan, tensor)].fill(Role::Padding);
+        roles[first..first + 4 * tensor.stride * tensor.padded_rows].fill(Role::Padding);
         tensor.indices().for_each(|i| roles[i] = Role::Value);
     }
     roles
-}
-
-fn padded_rows(plan: &Plan, tensor: &Tensor) -> usize {
-    match tensor.arena {
-        Arena::Activations => plan.rows(),
-        Arena::Data => tensor.rows,
-        _ if tensor.name.ends_with("kernel") => tensor.rows.next_multiple_of(4),
-        _ => tensor.rows,
-    }
 }
 
 /// Writes the sentinel between all tensors.

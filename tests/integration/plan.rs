@@ -37,16 +37,6 @@ fn plans() -> Vec<Plan> {
     plans
 }
 
-/// The vectors that a tensor has to itself: whole rows, and those of the padding.
-fn padded_rows(plan: &Plan, tensor: &Tensor) -> usize {
-    match tensor.arena {
-        Arena::Activations => plan.rows(),
-        Arena::Data => tensor.rows,
-        _ if tensor.name.ends_with("kernel") => tensor.rows.next_multiple_of(4),
-        _ => 1,
-    }
-}
-
 fn of_arena(plan: &Plan, arena: Arena) -> Vec<&Tensor> {
     let mut tensors: Vec<_> = plan.tensors.iter().filter(|t| t.arena == arena).collect();
     tensors.sort_by_key(|t| t.offset);
@@ -79,7 +69,7 @@ fn tensors_lie_apart_and_inside_their_arena() {
             for tensor in of_arena(&plan, arena) {
                 let place = format!("{} of {:?}", tensor.name, plan.step);
                 assert!(tensor.offset >= end + gap, "{place}: starts at {}, gap from {end}", tensor.offset);
-                end = tensor.offset + padded_rows(&plan, tensor) * tensor.stride;
+                end = tensor.offset + tensor.padded_rows * tensor.stride;
             }
             let size = plan.sizes.of(arena);
             assert!(size >= end + if end > 0 { gap } else { 1 }, "{arena} of {:?}: {size} vectors", plan.step);
