@@ -176,3 +176,23 @@ fn an_interrupted_run_resumes_to_the_same_bits() {
         assert_eq!(dir.bytes("c"), dir.bytes("whole"), "checkpoint after SIG{signal} at step {step}");
     }
 }
+
+/// `fori tune` may have chosen other kernels than the default ones, and other kernels are other bits.
+#[test]
+fn a_resumed_run_has_the_kernels_of_the_checkpoint() {
+    if common::device().is_none() {
+        return;
+    }
+    let dir = Dir::new().with_own_cache();
+    let network = "--hidden 5 --batch-size 6";
+    let tuned = dir.run(&format!("tune {network} --json")).exits(0).json();
+    let (file, key) = (tuned["cache"].as_str().expect("a path"), tuned["key"].as_str().expect("a key"));
+    let best = serde_json::json!({"persistent": false, "products": {"Tiled": {"side": 8}}, "us_per_step": 1.0});
+    dir.write(file, &serde_json::json!({ key: best }).to_string());
+    dir.run(&format!("train {network} --steps 60 --checkpoint whole -q")).exits(0);
+    assert_eq!(read(&dir, "whole").kernels.map(|k| k.to_string()), Some("tiled 8".into()), "kernels");
+    dir.run(&format!("train {network} --steps 30 --checkpoint parts -q")).exits(0);
+    let ran = dir.run("train --resume parts --steps 60 --no-tune-cache -q");
+    assert!(!ran.exits(0).stderr.contains("was made by"), "the same kernels: {ran}");
+    assert_eq!(dir.bytes("parts"), dir.bytes("whole"), "checkpoint");
+}
