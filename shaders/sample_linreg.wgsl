@@ -18,8 +18,14 @@ fn sample(tile: u32, lane: u32) {
     let truth = model * DATA_SIZE;
     for (var v = 0u; v < last.output_vectors; v++) {
         var sum = vec4<f32>();
-        for (var i = 0u; i < first.inputs; i++) {
-            sum += activations[x + i / 4u][i % 4u] * data[truth + TRUE_WEIGHTS + i * last.output_vectors + v];
+        var weights = truth + TRUE_WEIGHTS + v;
+        for (var k = 0u; k < first.input_vectors; k++) {
+            let h = activations[x + k];
+            sum += h.x * data[weights];
+            sum += h.y * data[weights + last.output_vectors];
+            sum += h.z * data[weights + 2u * last.output_vectors];
+            sum += h.w * data[weights + 3u * last.output_vectors];
+            weights += 4u * last.output_vectors;
         }
         let noise = batch_normals(sub, b, v, last.outputs);
         sum = sum + data[truth + TRUE_BIAS + v] + 0.1 * noise;

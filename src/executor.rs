@@ -33,13 +33,16 @@ pub struct Report {
     pub recording: Duration,
     /// Time that the device spent on it, where that is measured.
     pub gpu: Option<Duration>,
+    /// Why it was lost, if the device said so; its steps do not count then.
+    pub fault: Option<String>,
 }
 
 impl Report {
     /// A report of nothing done yet.
     pub(crate) fn of(chunk: Chunk) -> Self {
         let (losses, state) = (Vec::new(), Vec::new());
-        Self { chunk, losses, state, submissions: 0, dispatches: 0, recording: Duration::ZERO, gpu: None }
+        let recording = Duration::ZERO;
+        Self { chunk, losses, state, submissions: 0, dispatches: 0, recording, gpu: None, fault: None }
     }
 
     /// The count of a model that did not finish all steps of the chunk, if there is one.

@@ -33,6 +33,18 @@ pub trait Observer {
     }
 }
 
+/// An observer that says nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn losses(&mut self, _: u64, _: &[f32]) -> Result<()> {
+        Ok(())
+    }
+
+    fn notice(&mut self, _: &str) {}
+}
+
 /// The state of the loop.
 pub struct Run<'a> {
     /// What runs the plan.
@@ -172,7 +184,7 @@ impl Run<'_> {
     fn take(&mut self, report: Report, progress: &mut Progress, observer: &mut dyn Observer) -> Result<()> {
         let expected = report.chunk.first_step + report.chunk.steps as u64;
         if let Some(counted) = report.short() {
-            return self.start_again(&report.chunk, u64::from(counted), progress, observer);
+            return self.start_again(&report, u64::from(counted), progress, observer);
         }
         let now = Instant::now();
         progress.account(&report, now, self.started);
@@ -192,7 +204,7 @@ impl Run<'_> {
     /// Goes back to the last good state after a chunk that was not finished, with smaller chunks.
     fn start_again(
         &mut self,
-        chunk: &Chunk,
+        report: &Report,
         counted: u64,
         progress: &mut Progress,
         observer: &mut dyn Observer,
@@ -201,12 +213,7 @@ impl Run<'_> {
         progress.in_flight = 0;
         progress.outcome.repeated_chunks += 1;
         progress.failures += 1;
-        let what = format!(
-            "the adapter finished {} of the {} steps after step {} and reported no error",
-            counted.saturating_sub(chunk.first_step),
-            chunk.steps,
-            chunk.first_step
-        );
+        let (chunk, what) = (&report.chunk, what_happened(report, counted));
         progress.sizes.shrink(chunk.steps);
         if progress.failures >= TRIES {
             return Err(Error::Device(format!(
@@ -254,5 +261,17 @@ impl Progress {
             self.first = Some((now, end));
             outcome.first_step_seconds = (now - started).as_secs_f64();
         }
+    }
+}
+
+/// What became of a chunk whose steps were not counted.
+fn what_happened(report: &Report, counted: u64) -> String {
+    let Chunk { first_step, steps, .. } = report.chunk;
+    match &report.fault {
+        Some(fault) => format!("{fault}; the {steps} steps after step {first_step} are lost"),
+        None => format!(
+            "the adapter finished {} of the {steps} steps after step {first_step} and reported no error",
+            counted.saturating_sub(first_step)
+        ),
     }
 }

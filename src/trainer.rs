@@ -12,10 +12,11 @@ use crate::cpu::{self, CpuExecutor};
 use crate::data::{self, Dataset};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
-use crate::gpu::{self, AdapterChoice, AdapterSummary, Device, INSTALL};
+use crate::gpu::{self, AdapterChoice, AdapterSummary, Device, GpuExecutor, INSTALL};
 use crate::plan::{Plan, Source, TrainStep};
+use crate::recover::{Rebuild, Recovering};
 use crate::run::{self, Observer, Outcome, Pace, Run, Start};
-use crate::spec::Model;
+use crate::spec::{Hyperparameters, Model};
 use crate::tune::{self, Trial, Tuned};
 
 /// A run that is ready to start.
@@ -108,7 +109,8 @@ impl Trainer {
                 let (checked, steps) = (config.checked, config.steps - start.step.min(config.steps));
                 let candidates = Candidates { device, plan: &plan, hyper: &hyper, arenas: &arenas, checked, steps };
                 let (executor, choice) = tune::executor(config.executor, &candidates, tuned)?;
-                (Box::new(executor), choice)
+                let rebuild = rebuild(&executor, device, &plan, &hyper, config.checked);
+                (Box::new(Recovering::new(Box::new(executor), &arenas, rebuild)), choice)
             }
         };
         run::check_pace(config.iters_per_submit, executor.capacity())?;
@@ -166,8 +168,9 @@ impl Trainer {
             stop,
         };
         let mut saving = Saving::new(observer, &self.plan, &self.origin, self.saver);
-        let mut outcome = run.train(&self.start, config.steps, &mut saving)?;
-        let mut arenas = self.executor.read()?;
+        let trained = run.train(&self.start, config.steps, &mut saving);
+        let read = trained.and_then(|outcome| Ok((outcome, self.executor.read()?)));
+        let (mut outcome, mut arenas) = read.map_err(|e| saving.name_last(e))?;
         let saved = saving.finish(&mut outcome, &mut arenas);
         let loss = |table| (0..self.members.len()).map(|m| cpu::loss_over(&self.plan, &arenas, m, table)).collect();
         let train_losses = self.table.as_ref().map(loss);
@@ -243,12 +246,12 @@ fn open_device(config: &TrainConfig, plan: &Plan, observer: &mut dyn Observer) -
     let Some(found) = gpu::choose(&config.adapter)? else {
         if config.executor == ExecutorChoice::Auto {
             observer.notice(&format!(
-                "no graphics adapter was found, so this trains on the built-in cpu executor; for WebGPU: {INSTALL}"
+                "no graphics adapter was found, so this trains on the built-in cpu executor. {INSTALL}"
             ));
             return Ok(None);
         }
         return Err(Error::Device(format!(
-            "no graphics adapter was found for --executor {}: {INSTALL}; --executor cpu needs none",
+            "no graphics adapter was found for --executor {}. {INSTALL}; --executor cpu needs neither",
             config.executor
         )));
     };
@@ -262,6 +265,19 @@ fn open_device(config: &TrainConfig, plan: &Plan, observer: &mut dyn Observer) -
         observer.notice(&format!("{} is a software adapter: it computes on the processor{threads}", found.summary));
     }
     Device::open(&found).map(Some)
+}
+
+/// How an executor is made again on the same adapter, after its device failed.
+fn rebuild(executor: &GpuExecutor, device: &Device, plan: &Plan, hyper: &[Hyperparameters], checked: bool) -> Rebuild {
+    let (walk, summary) = (executor.walk(), device.summary.clone());
+    let (plan, hyper) = (plan.clone(), hyper.to_vec());
+    Box::new(move |arenas| {
+        let found = gpu::adapters().into_iter().find(|found| found.summary == summary);
+        let found = found.ok_or_else(|| Error::Device(format!("{summary} is no longer there")))?;
+        let device = Device::open(&found)?;
+        let executor = GpuExecutor::new(device, plan.clone(), hyper.clone(), arenas, walk, checked)?;
+        Ok(Box::new(executor))
+    })
 }
 
 /// Searches the fastest way to train a config; returns the key of the cache, the result, and all trials.

@@ -2,6 +2,7 @@
 
 mod adapters;
 mod bench;
+mod doctor;
 mod output;
 mod plan;
 mod progress;
@@ -34,6 +35,8 @@ enum Command {
     Bench(Box<bench::BenchArgs>),
     /// List the adapters of this machine, and which one is taken.
     Adapters(adapters::AdaptersArgs),
+    /// Check that an adapter computes correctly; attach what it prints to a report of a fault.
+    Doctor(doctor::DoctorArgs),
     /// Find the fastest way to train a network on an adapter, and keep it for `fori train`.
     Tune(Box<tune::TuneArgs>),
     /// Print the train step of a network: its ops, tiles, arenas, and the WGSL.
@@ -77,6 +80,7 @@ fn run(cli: &Cli, given: &Given) -> Result<()> {
         Command::Train(args) => train::run(args, given),
         Command::Bench(args) => bench::run(args),
         Command::Adapters(args) => adapters::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Tune(args) => tune::run(args),
         Command::Plan(args) => plan::run(args),
     }

@@ -4,6 +4,7 @@
 mod fast;
 mod oracle;
 mod predict;
+mod vector;
 
 use std::collections::VecDeque;
 

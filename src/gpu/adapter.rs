@@ -181,7 +181,7 @@ pub fn choose(choice: &AdapterChoice) -> Result<Option<Found>> {
 }
 
 /// What a machine without any adapter lacks.
-pub const INSTALL: &str = "A driver for a GPU is needed, or a software adapter (Debian and Ubuntu: apt install \
+pub const INSTALL: &str = "WebGPU needs a driver for a GPU, or a software adapter (Debian and Ubuntu: apt install \
                            mesa-vulkan-drivers libvulkan1)";
 
 impl AdapterChoice {

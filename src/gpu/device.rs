@@ -1,5 +1,6 @@
 //! An opened adapter: queue, faults that the driver reports at any time, and waiting with a bound.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -76,14 +77,28 @@ impl Device {
     /// Waits for a submission.
     pub(super) fn wait(&self, submission: &wgpu::SubmissionIndex) -> Result<()> {
         let wait = wgpu::PollType::Wait { submission_index: Some(submission.clone()), timeout: Some(HANG) };
-        self.device.poll(wait).map_err(|e| {
-            Error::Device(format!(
-                "{}: a submission did not end within {} s ({e}); try a smaller --submit-budget-ms",
-                self.summary,
-                HANG.as_secs()
-            ))
-        })?;
-        self.check()
+        // wgpu panics where a device is lost while it is waited for.
+        match catch_unwind(AssertUnwindSafe(|| self.device.poll(wait))) {
+            Ok(Ok(_)) => self.check(),
+            Ok(Err(error)) => {
+                // A device that hangs would be waited for without a bound when it is dropped.
+                std::mem::forget((self.device.clone(), self.queue.clone()));
+                Err(Error::Device(format!(
+                    "{}: a submission did not end within {} s ({error}); try a smaller --submit-budget-ms",
+                    self.summary,
+                    HANG.as_secs()
+                )))
+            }
+            Err(_) => {
+                self.check()?;
+                Err(Error::Device(format!("{}: the device was lost", self.summary)))
+            }
+        }
+    }
+
+    /// Gives the device up, as if the driver had lost it: everything that is done with it fails from now on.
+    pub fn destroy(&self) {
+        self.device.destroy();
     }
 
     /// The largest storage binding in bytes.

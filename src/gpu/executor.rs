@@ -92,6 +92,14 @@ impl GpuExecutor {
         &self.device
     }
 
+    /// How it walks the ops.
+    pub fn walk(&self) -> Walk {
+        match self.pipelines {
+            Pipelines::Recorded(_) => Walk::Recorded,
+            Pipelines::Persistent(..) => Walk::Persistent,
+        }
+    }
+
     /// Submits each op of each step on its own from now on, whatever a chunk asks for, as programs do that record
     /// nothing. No effect on the persistent loop, which is one op. Off at first.
     pub fn submit_per_op(&mut self, on: bool) {
@@ -194,9 +202,9 @@ impl GpuExecutor {
 
 impl Executor for GpuExecutor {
     fn name(&self) -> &'static str {
-        match self.pipelines {
-            Pipelines::Recorded(_) => "recorded",
-            Pipelines::Persistent(..) => "persistent",
+        match self.walk() {
+            Walk::Recorded => "recorded",
+            Walk::Persistent => "persistent",
         }
     }
 

@@ -5,7 +5,7 @@ mod buffers;
 mod device;
 mod executor;
 mod pipelines;
-mod probe;
+pub mod probe;
 mod timer;
 
 pub use adapter::{AdapterChoice, AdapterSummary, BACKENDS, Found, INSTALL, adapters, choose};

@@ -156,7 +156,9 @@ pub(super) fn lay_out(step: &TrainStep) -> (Vec<DenseLayer>, Vec<Tensor>, ArenaS
     }
     match step.source {
         Source::Linreg => {
-            allocator.take("true_weights", Arena::Data, (inputs, inputs), outputs);
+            // Read four rows at a time.
+            let rows = (inputs, inputs.next_multiple_of(4));
+            allocator.take("true_weights", Arena::Data, rows, outputs);
             allocator.take("true_bias", Arena::Data, (1, 1), outputs);
         }
         Source::Table { rows } => {

@@ -123,7 +123,7 @@ pub(crate) fn update_tiles(step: &TrainStep, layer: &DenseLayer) -> ProductTiles
 fn sample_trips(step: &TrainStep, layers: &[DenseLayer]) -> usize {
     let (x, y) = (layers[0].input_vectors(), layers[layers.len() - 1].output_vectors());
     match step.source {
-        Source::Linreg => x + y * (1 + layers[0].inputs),
+        Source::Linreg => x + y * (1 + x),
         Source::Table { .. } => x + y,
     }
 }

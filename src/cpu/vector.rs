@@ -1,0 +1,126 @@
+//! The loops and products of the cpu executor that use the processor's vectors: chosen at run time from its features.
+
+use multiversion::multiversion;
+
+use crate::real::logarithm;
+use crate::rng::{Key, bits_of_sixteen, erf_inv_from};
+use crate::spec::{Activation, Optimizer};
+
+/// A matrix to read: scalars, and the steps from row to row and from column to column.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    scalars: &'a [f32],
+    row: usize,
+    column: usize,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(scalars: &'a [f32], row: usize) -> Self {
+        Self { scalars, row, column: 1 }
+    }
+
+    pub(super) fn transposed(self) -> Self {
+        Self { row: self.column, column: self.row, ..self }
+    }
+
+    /// Whether `rows` x `columns` of it lie inside its scalars.
+    fn holds(&self, rows: usize, columns: usize) -> bool {
+        (rows - 1) * self.row + (columns - 1) * self.column < self.scalars.len()
+    }
+}
+
+/// `c = a b + beta c` with `(rows, inner)`, `(inner, columns)` and `(rows, columns)`.
+pub(super) fn multiply(
+    (rows, inner, columns): (usize, usize, usize),
+    a: View<'_>,
+    b: View<'_>,
+    beta: f32,
+    c: &mut [f32],
+    stride: usize,
+) {
+    let inside = a.holds(rows, inner) && b.holds(inner, columns) && (rows - 1) * stride + columns <= c.len();
+    assert!(inside, "a product of {rows} x {inner} x {columns} exceeds its arenas");
+    #[expect(clippy::cast_possible_wrap, reason = "a stride is below 2^31")]
+    let [ar, ac, br, bc, cr] = [a.row, a.column, b.row, b.column, stride].map(|s| s as isize);
+    #[expect(unsafe_code, reason = "the GEMM crate takes pointers")]
+    // SAFETY: all three matrices lie inside their slices, as asserted above, and `c` is borrowed mutably.
+    unsafe {
+        let (a, b, c) = (a.scalars.as_ptr(), b.scalars.as_ptr(), c.as_mut_ptr());
+        matrixmultiply::sgemm(rows, inner, columns, 1.0, a, ar, ac, b, br, bc, beta, c, cr, 1);
+    }
+}
+
+/// Activations, slopes and deltas below this count as zero. A saturated unit would else fill the arenas with subnormal
+/// numbers, which cost a processor a hundred times as much as others; GPUs flush those by themselves.
+const TINY: f32 = 1e-18;
+
+/// The same for the state of the optimizer, which decays for ever where gradients are zero.
+const VANISHING: f32 = 1e-36;
+
+/// A loop of its own: inside another it keeps that from being vectorized.
+#[inline(always)]
+fn flush(values: &mut [f32], below: f32) {
+    for value in values {
+        *value = if value.abs() < below { 0.0 } else { *value };
+    }
+}
+
+/// Values and slopes of the pre-activations `z`, in place.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw", "x86_64+avx2+fma"))]
+pub(super) fn activate(activation: Activation, z: &mut [f32], slope: &mut [f32]) {
+    activation.specialize(|activation| {
+        for (z, slope) in z.iter_mut().zip(&mut *slope) {
+            (*z, *slope) = activation.evaluate(*z);
+        }
+    });
+    flush(z, TINY);
+    flush(slope, TINY);
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+pub(super) fn multiply_by(target: &mut [f32], factors: &[f32]) {
+    for (t, f) in target.iter_mut().zip(factors) {
+        *t *= f;
+    }
+    flush(target, TINY);
+}
+
+/// The optimizer on whole slices: parameters, gradients, and up to two slots of state.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+pub(super) fn update(
+    optimizer: Optimizer,
+    rows: &([[f32; 4]; 2], [f32; 4]),
+    p: &mut [f32],
+    g: &[f32],
+    mu: &mut [f32],
+    nu: &mut [f32],
+) {
+    let (constants, row) = rows;
+    let n = p.len();
+    // The unused slots are scratch: state is as long as the parameters for each optimizer.
+    let (g, mu, nu) = (&g[..n], &mut mu[..n], &mut nu[..n]);
+    optimizer.specialize(|optimizer| {
+        for i in 0..n {
+            let mut state = [mu[i], nu[i]];
+            optimizer.update(constants, row, g[i], &mut p[i], &mut state);
+            [mu[i], nu[i]] = state;
+        }
+    });
+    flush(mu, VANISHING);
+    flush(nu, VANISHING);
+}
+
+/// Elements `first..` of `jax.random.normal(key)`.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq", "x86_64+avx2+fma"))]
+pub(super) fn normals(key: Key, first: u32, out: &mut [f32]) {
+    for (chunk, block) in (0_u32..).zip(out.chunks_mut(16)) {
+        let bits = bits_of_sixteen(key, first + 16 * chunk);
+        for (value, bits) in block.iter_mut().zip(bits) {
+            let unit = f32::from_bits((bits >> 9) | 0x3F80_0000) - 1.0;
+            let lowest = -0.999_999_94_f32;
+            let u = unit * 2.0 + lowest;
+            let u = if u > lowest { u } else { lowest };
+            *value = std::f32::consts::SQRT_2 * erf_inv_from(u, -logarithm(1.0 - u * u));
+        }
+    }
+}
