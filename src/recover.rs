@@ -9,6 +9,9 @@ use std::time::Duration;
 use crate::arenas::Arenas;
 use crate::error::{Error, Result};
 use crate::executor::{Chunk, Executor, Report};
+use crate::gpu::{self, Device, GpuExecutor};
+use crate::plan::Plan;
+use crate::spec::Hyperparameters;
 
 /// Makes the executor again, on a device of its own, from these arenas.
 pub type Rebuild = Box<dyn FnMut(&Arenas<f32>) -> Result<Box<dyn Executor>>>;
@@ -242,4 +245,23 @@ impl Executor for Recovering {
         self.step = count(arenas);
         Ok(())
     }
+}
+
+/// How an executor is made again on the same adapter.
+pub fn on_same_adapter(
+    executor: &GpuExecutor,
+    device: &Device,
+    plan: &Plan,
+    hyper: &[Hyperparameters],
+    checked: bool,
+) -> Rebuild {
+    let (walk, summary) = (executor.walk(), device.summary.clone());
+    let (plan, hyper) = (plan.clone(), hyper.to_vec());
+    Box::new(move |arenas| {
+        let found = gpu::adapters().into_iter().find(|found| found.summary == summary);
+        let found = found.ok_or_else(|| Error::Device(format!("{summary} is no longer there")))?;
+        let device = Device::open(&found)?;
+        let executor = GpuExecutor::new(device, plan.clone(), hyper.clone(), arenas, walk, checked)?;
+        Ok(Box::new(executor))
+    })
 }

@@ -12,11 +12,11 @@ use crate::cpu::{self, CpuExecutor};
 use crate::data::{self, Dataset};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
-use crate::gpu::{self, AdapterChoice, AdapterSummary, Device, GpuExecutor, INSTALL};
+use crate::gpu::{self, AdapterChoice, AdapterSummary, Device, INSTALL};
 use crate::plan::{Plan, Source, TrainStep};
-use crate::recover::{Rebuild, Recovering};
+use crate::recover::{Recovering, on_same_adapter};
 use crate::run::{self, Observer, Outcome, Pace, Run, Start};
-use crate::spec::{Hyperparameters, Model};
+use crate::spec::Model;
 use crate::tune::{self, Trial, Tuned};
 
 /// A run that is ready to start.
@@ -109,7 +109,7 @@ impl Trainer {
                 let (checked, steps) = (config.checked, config.steps - start.step.min(config.steps));
                 let candidates = Candidates { device, plan: &plan, hyper: &hyper, arenas: &arenas, checked, steps };
                 let (executor, choice) = tune::executor(config.executor, &candidates, tuned)?;
-                let rebuild = rebuild(&executor, device, &plan, &hyper, config.checked);
+                let rebuild = on_same_adapter(&executor, device, &plan, &hyper, config.checked);
                 (Box::new(Recovering::new(Box::new(executor), &arenas, rebuild)), choice)
             }
         };
@@ -265,19 +265,6 @@ fn open_device(config: &TrainConfig, plan: &Plan, observer: &mut dyn Observer) -
         observer.notice(&format!("{} is a software adapter: it computes on the processor{threads}", found.summary));
     }
     Device::open(&found).map(Some)
-}
-
-/// How an executor is made again on the same adapter, after its device failed.
-fn rebuild(executor: &GpuExecutor, device: &Device, plan: &Plan, hyper: &[Hyperparameters], checked: bool) -> Rebuild {
-    let (walk, summary) = (executor.walk(), device.summary.clone());
-    let (plan, hyper) = (plan.clone(), hyper.to_vec());
-    Box::new(move |arenas| {
-        let found = gpu::adapters().into_iter().find(|found| found.summary == summary);
-        let found = found.ok_or_else(|| Error::Device(format!("{summary} is no longer there")))?;
-        let device = Device::open(&found)?;
-        let executor = GpuExecutor::new(device, plan.clone(), hyper.clone(), arenas, walk, checked)?;
-        Ok(Box::new(executor))
-    })
 }
 
 /// Searches the fastest way to train a config; returns the key of the cache, the result, and all trials.
