@@ -168,8 +168,9 @@ impl Trainer {
             stop,
         };
         let mut saving = Saving::new(observer, &self.plan, &self.origin, self.saver);
-        let mut outcome = run.train(&self.start, config.steps, &mut saving)?;
-        let mut arenas = self.executor.read()?;
+        let trained = run.train(&self.start, config.steps, &mut saving);
+        let read = trained.and_then(|outcome| Ok((outcome, self.executor.read()?)));
+        let (mut outcome, mut arenas) = read.map_err(|e| saving.name_last(e))?;
         let saved = saving.finish(&mut outcome, &mut arenas);
         let loss = |table| (0..self.members.len()).map(|m| cpu::loss_over(&self.plan, &arenas, m, table)).collect();
         let train_losses = self.table.as_ref().map(loss);

@@ -34,6 +34,17 @@ impl<'a> Saving<'a> {
         Self { observer, plan, origin, saver }
     }
 
+    /// Names the last checkpoint in the error of a run that failed.
+    pub fn name_last(&self, error: Error) -> Error {
+        let last = self.saver.as_ref().and_then(|saver| Some((saver.path().display(), saver.saved()?)));
+        match (error, last) {
+            (Error::Device(text), Some((path, step))) => {
+                Error::Device(format!("{text}; --resume {path} goes on from step {step}"))
+            }
+            (error, _) => error,
+        }
+    }
+
     /// Writes the last state, and tells in `outcome` whose parameters are not finite.
     pub fn finish(mut self, outcome: &mut Outcome, arenas: &mut Arenas<f32>) -> Option<Saved> {
         if mark_diverged(self.plan, arenas) {
