@@ -1,6 +1,6 @@
 //! The `cpu` executor for training: the oracle's ops in f32, on the products and loops of `vector`.
 
-use super::vector::{View, activate, multiply, multiply_by, normals, update};
+use super::vector::{View, activate, multiply, multiply_by, multiply_column, normals, sum_of_rows, update};
 use crate::arenas::Arenas;
 use crate::plan::{Arena, DenseLayer, OpKind, Plan, Source, activation_of};
 use crate::rng::Key;
@@ -33,7 +33,7 @@ impl Fast {
     ) -> Option<f32> {
         match op {
             OpKind::Sample => sample(plan, arenas, model),
-            OpKind::DenseForward { layer } => dense_forward(plan, arenas, model, layer),
+            OpKind::DenseForward { layer } => dense_forward(plan, arenas, model, layer, &mut self.scratch[0]),
             OpKind::Loss => return Some(loss(plan, arenas, model)),
             OpKind::DenseBackward { layer } => self.dense_backward(plan, arenas, model, layer),
             OpKind::DenseUpdate => (0..plan.layers.len()).for_each(|l| self.dense_update(plan, arenas, model, l, rows)),
@@ -70,8 +70,16 @@ impl Fast {
         let activations = &arenas.scalars[Arena::Activations as usize][base(plan, Arena::Activations, model)..];
         let (x, delta) = (&activations[4 * l.input..], &activations[4 * l.delta..]);
         let [g, unused_mu, unused_nu] = &mut self.scratch;
-        let xt = View::new(x, 4 * l.input_vectors()).transposed();
-        multiply((l.inputs, batch, stride), xt, View::new(delta, stride), 0.0, g, stride);
+        let x_stride = 4 * l.input_vectors();
+        if l.outputs == 1 {
+            let sums = &mut unused_mu[..l.inputs];
+            sum_of_rows(x, x_stride, delta, stride, batch, sums);
+            g[..kernel_len].fill(0.0);
+            g.iter_mut().step_by(stride).zip(sums).for_each(|(to, from)| *to = *from);
+        } else {
+            let xt = View::new(x, x_stride).transposed();
+            multiply((l.inputs, batch, stride), xt, View::new(delta, stride), 0.0, g, stride);
+        }
         let bias = &mut g[kernel_len..kernel_len + stride];
         bias.fill(0.0);
         for row in delta.chunks_exact(stride).take(batch) {
@@ -100,7 +108,7 @@ fn base(plan: &Plan, arena: Arena, model: usize) -> usize {
     Arenas::<f32>::base(plan, arena, model)
 }
 
-fn dense_forward(plan: &Plan, arenas: &mut Arenas<f32>, model: usize, layer: usize) {
+fn dense_forward(plan: &Plan, arenas: &mut Arenas<f32>, model: usize, layer: usize, column: &mut [f32]) {
     let l = plan.layers[layer];
     let (rows, stride) = (plan.step.batch_size, 4 * l.output_vectors());
     let [params, _, _, activations, _] = &mut arenas.scalars;
@@ -112,8 +120,14 @@ fn dense_forward(plan: &Plan, arenas: &mut Arenas<f32>, model: usize, layer: usi
     for row in z.chunks_exact_mut(stride).take(rows) {
         row.copy_from_slice(bias);
     }
-    let x = View::new(&low[4 * l.input..], 4 * l.input_vectors());
-    multiply((rows, l.inputs, stride), x, View::new(kernel, stride), 1.0, z, stride);
+    let (x, x_stride) = (&low[4 * l.input..], 4 * l.input_vectors());
+    if l.outputs == 1 {
+        let column = &mut column[..l.inputs];
+        column.iter_mut().zip(kernel.iter().step_by(stride)).for_each(|(to, from)| *to = *from);
+        multiply_column(&x[..rows * x_stride], x_stride, column, z, stride);
+    } else {
+        multiply((rows, l.inputs, stride), View::new(x, x_stride), View::new(kernel, stride), 1.0, z, stride);
+    }
     if layer + 1 == plan.layers.len() {
         return;
     }

@@ -50,6 +50,33 @@ pub(super) fn multiply(
     }
 }
 
+/// `c[r] += sum_k a[r, k] b[k]` for the one used column of a padded matrix: a GEMM would compute its padding too.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+pub(super) fn multiply_column(a: &[f32], a_stride: usize, b: &[f32], c: &mut [f32], stride: usize) {
+    for (row, sum) in a.chunks_exact(a_stride).zip(c.iter_mut().step_by(stride)) {
+        let mut sums = [0.0_f32; 16];
+        let (blocks, rest) = row[..b.len()].as_chunks::<16>();
+        for (x, w) in blocks.iter().zip(b.as_chunks::<16>().0) {
+            for i in 0..16 {
+                sums[i] += x[i] * w[i];
+            }
+        }
+        let tail: f32 = rest.iter().zip(&b[16 * blocks.len()..]).map(|(x, w)| x * w).sum();
+        *sum += sums.iter().sum::<f32>() + tail;
+    }
+}
+
+/// `sums[k] = sum_r a[r, k] b[r]`, where `b` is the one used column of a padded matrix.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+pub(super) fn sum_of_rows(a: &[f32], a_stride: usize, b: &[f32], stride: usize, rows: usize, sums: &mut [f32]) {
+    sums.fill(0.0);
+    for (row, factor) in a.chunks_exact(a_stride).zip(b.iter().step_by(stride)).take(rows) {
+        for (sum, x) in sums.iter_mut().zip(row) {
+            *sum += x * factor;
+        }
+    }
+}
+
 /// Activations, slopes and deltas below this count as zero. A saturated unit would else fill the arenas with subnormal
 /// numbers, which cost a processor a hundred times as much as others; GPUs flush those by themselves.
 const TINY: f32 = 1e-18;
