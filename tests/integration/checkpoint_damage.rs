@@ -4,6 +4,7 @@ use fori::checkpoint::Checkpoint;
 use serde_json::{Value, json};
 
 use crate::cli::{Dir, TINY};
+use crate::common::Random;
 
 /// The bytes of a checkpoint with everything in it: a table, several models, a sweep.
 fn valid() -> Vec<u8> {
@@ -16,22 +17,6 @@ fn valid() -> Vec<u8> {
 
 fn load(bytes: &[u8]) -> Result<Checkpoint, String> {
     Checkpoint::from_reader(bytes, bytes.len() as u64)
-}
-
-/// SplitMix64. Reference: Steele, Lea, Flood (2014), "Fast splittable pseudorandom number generators".
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % bound.max(1) as u64).unwrap_or(0)
-    }
 }
 
 /// Texts that are put into a header.

@@ -116,3 +116,21 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     let paths = entries.map(|entry| entry.expect("an entry of a folder").path());
     paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
+
+/// SplitMix64. Reference: Steele, Lea, Flood (2014), "Fast splittable pseudorandom number generators".
+pub struct Random(pub u64);
+
+impl Random {
+    /// The next word.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound`.
+    pub fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next() % bound.max(1) as u64).unwrap_or(0)
+    }
+}

@@ -20,6 +20,7 @@ mod cli_errors;
 mod cli_train;
 mod common;
 mod cpu;
+mod csv_damage;
 mod dependencies;
 mod doctor;
 mod faulty;
