@@ -10,6 +10,15 @@ pub trait Real: Float + Send + 'static {
 
     /// The hyperbolic tangent.
     fn hyperbolic_tangent(self) -> Self;
+
+    /// `log(1 + self)` for `self` in [0, 1].
+    fn logarithm_of_one_plus(self) -> Self;
+
+    /// The distribution function of the standard normal distribution.
+    fn normal_distribution(self) -> Self;
+
+    /// Sine and cosine; in f32 exact to 1e-6 up to 1e4, and between -1 and 1 everywhere.
+    fn sine_and_cosine(self) -> (Self, Self);
 }
 
 impl Real for f64 {
@@ -19,6 +28,18 @@ impl Real for f64 {
 
     fn hyperbolic_tangent(self) -> Self {
         self.tanh()
+    }
+
+    fn logarithm_of_one_plus(self) -> Self {
+        self.ln_1p()
+    }
+
+    fn normal_distribution(self) -> Self {
+        0.5 * libm::erfc(-self * std::f64::consts::FRAC_1_SQRT_2)
+    }
+
+    fn sine_and_cosine(self) -> (Self, Self) {
+        self.sin_cos()
     }
 }
 
@@ -51,6 +72,39 @@ impl Real for f32 {
         let p = p * s + 1.333_144_2e-1;
         let p = p * s - 0.333_332_8;
         if self.abs() < 0.625 { p * s * self + self } else { far }
+    }
+
+    #[inline(always)]
+    fn logarithm_of_one_plus(self) -> Self {
+        logarithm(1.0 + self)
+    }
+
+    #[inline(always)]
+    fn normal_distribution(self) -> Self {
+        // Abramowitz, Stegun (1964), 7.1.26: off by at most 7.5e-8.
+        let x = clamp(self.abs() * std::f32::consts::FRAC_1_SQRT_2, 0.0, 9.0);
+        let t = 1.0 / (1.0 + 0.327_591_1 * x);
+        let p = t * 1.061_405_4 - 1.453_152;
+        let p = p * t + 1.421_413_7;
+        let p = p * t - 0.284_496_74;
+        let p = p * t + 0.254_829_6;
+        let upper = 0.5 * p * t * (-x * x).exponential();
+        if self < 0.0 { upper } else { 1.0 - upper }
+    }
+
+    #[inline(always)]
+    fn sine_and_cosine(self) -> (Self, Self) {
+        // A quarter turn is taken away n times, in three parts; polynomials on the rest (Cephes sinf, cosf).
+        let n = (self * std::f32::consts::FRAC_2_PI).round_ties_even();
+        let r = ((self - n * 1.570_312_5) - n * 4.837_513e-4) - n * 7.549_79e-8;
+        let r = clamp(r, -0.79, 0.79);
+        let s = r * r;
+        let sine = ((s * -1.951_529_6e-4 + 8.332_161e-3) * s - 1.666_665_5e-1) * s * r + r;
+        let cosine = ((s * 2.443_315_7e-5 - 1.388_731_6e-3) * s + 4.166_664_6e-2) * s * s - 0.5 * s + 1.0;
+        let quarter = n - 4.0 * (n * 0.25).floor();
+        let odd = quarter == 1.0 || quarter == 3.0;
+        let (a, b) = if odd { (cosine, sine) } else { (sine, cosine) };
+        (if quarter >= 2.0 { -a } else { a }, if quarter == 1.0 || quarter == 2.0 { -b } else { b })
     }
 }
 

@@ -161,13 +161,10 @@ fn prelude(plan: &Plan) -> String {
     let _ = writeln!(text, "const LOSS_COUNT: f32 = {}.0;", step.batch_size * last.outputs);
     let _ = writeln!(text, "const KEEP_GRADIENTS: bool = {};", step.keep_gradients);
     text.push_str(&layers(plan));
-    let activation = match activation_of(step, 0) {
-        crate::spec::Activation::Tanh => "tanh_activation",
-        other => other.name(),
-    };
+    let activation = activation_of(step, 0);
     let _ = write!(
         text,
-        "\nfn activate(z: vec4<f32>) -> Activated {{\n    return {activation}(z);\n}}\n\
+        "\nfn activate(z: vec4<f32>) -> Activated {{\n    return {activation}_activation(z);\n}}\n\
          \nfn loss_function(prediction: vec4<f32>, expected: vec4<f32>) -> Lost {{\n    return {}(prediction, expected);\n}}\n\
          \nfn optimizer_rule(s: Slots, g: vec4<f32>, h: Hyper) -> Slots {{\n    return {}(s, g, h);\n}}\n",
         step.loss, step.optimizer,

@@ -43,10 +43,12 @@ pub(super) struct ModelArgs {
     /// Widths of the hidden layers with commas between them; none for a linear model.
     #[arg(long, value_name = "WIDTHS", default_value = "64,64", value_parser = values::widths, help_heading = "Model")]
     hidden: Widths,
-    /// Activation of the hidden layers: identity, relu, tanh, gelu.
+    /// Activation of the hidden layers: identity, relu, leaky_relu, elu, selu, tanh, sigmoid, silu, gelu (tanh form),
+    /// gelu_exact, softplus, sin.
     #[arg(long, value_name = "NAME", default_value = "gelu", value_parser = values::named::<Activation>, help_heading = "Model")]
     activation: Activation,
-    /// What is minimized: mse.
+    /// What is minimized: mse, mae, huber, log_cosh, binary_cross_entropy (the output is a logit, the target 0 to 1; with
+    /// --no-standardize).
     #[arg(long, value_name = "NAME", default_value = "mse", value_parser = values::named::<Loss>, help_heading = "Model")]
     loss: Loss,
     /// Update rule: sgd, adam.

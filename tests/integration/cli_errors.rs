@@ -63,7 +63,7 @@ fn values_name_what_is_possible() {
         ("--b1 1", 2, &["--b1", "0 or more and below 1"]),
         ("--b2 1", 2, &["--b2", "0 or more and below 1"]),
         ("--activation step", 2, &["--activation", "expected one of", "gelu"]),
-        ("--loss step", 2, &["--loss", "expected mse"]),
+        ("--loss step", 2, &["--loss", "expected one of", "mse"]),
         ("--optimizer step", 2, &["--optimizer", "expected one of", "adam"]),
         ("--executor gpu", 2, &["--executor", "expected one of", "recorded", "persistent"]),
         ("--backend cuda", 2, &["--backend", "vulkan, metal, dx12, gl"]),

@@ -95,6 +95,24 @@ fn odd_networks_follow_the_oracle() {
 }
 
 #[test]
+fn every_loss_and_activation_follows_the_oracle() {
+    for &loss in Loss::ALL {
+        for &activation in Activation::ALL {
+            let model = Model::new(3, &[9], 2, activation).expect("a valid model");
+            let step = TrainStep::new(model, loss, Optimizer::Sgd, 6, Source::Linreg);
+            let plan = Plan::new(step).expect("a valid plan");
+            let hyper = vec![Hyperparameters::default()];
+            let start = Arenas::initial(&plan, &[1], None, f32::NAN).expect("no table is needed");
+            let (losses, _) = run(&mut CpuExecutor::new(plan.clone(), hyper.clone(), start), 5, 5);
+            let mut oracle =
+                Cpu::new(plan.clone(), hyper, Arenas::initial(&plan, &[1], None, f64::NAN).expect("as above"));
+            let wanted: Vec<_> = (0..5).flat_map(|_| oracle.step()).collect();
+            assert_close(&format!("{activation} {loss}"), &f64s(&losses), &wanted, 1e-5, 1e-6);
+        }
+    }
+}
+
+#[test]
 fn chunks_do_not_move_a_bit() {
     let model = Model::new(2, &[20], 1, Activation::Tanh).expect("a valid model");
     let plan = Plan::new(TrainStep::new(model, Loss::Mse, Optimizer::Adam, 30, Source::Linreg)).expect("a valid plan");

@@ -2,12 +2,14 @@
 
 use fori::gpu::Device;
 use fori::rng::Key;
+use fori::spec::Loss;
 
 use crate::adapter::run_kernel;
 use crate::common::{assert_close, device, golden};
 
 const NUMERICS: &str = include_str!("../../shaders/shared/numerics.wgsl");
 const THREEFRY: &str = include_str!("../../shaders/shared/threefry.wgsl");
+const LOSSES: &str = include_str!("../../shaders/shared/losses.wgsl");
 const ACTIVATIONS: &str = include_str!("../../shaders/shared/activations.wgsl");
 
 /// Keys from which the tests draw.
@@ -143,22 +145,55 @@ fn activations_match_golden_values_and_slopes() {
     let points = x.len();
     let huge = [1e10_f32, -1e10, 1e20, -1e20];
     x.extend(huge);
-    for (function, name) in
-        [("identity", "identity"), ("relu", "relu"), ("tanh_activation", "tanh"), ("gelu", "gelu_tanh")]
-    {
+    let names = [
+        ("identity", "identity"),
+        ("relu", "relu"),
+        ("leaky_relu", "leaky_relu"),
+        ("elu", "elu"),
+        ("tanh", "tanh"),
+        ("sigmoid", "sigmoid"),
+        ("silu", "silu"),
+        ("gelu", "gelu_tanh"),
+        ("gelu_exact", "gelu_erf"),
+        ("softplus", "softplus"),
+        ("sin", "sin"),
+    ];
+    for (function, name) in names {
         for (part, suffix, slack) in [("value", "y", 1e-6), ("slope", "d", 4e-6)] {
-            let got = map(&device, &files, &format!("{function}($).{part}"), &x);
+            let got = map(&device, &files, &format!("{function}_activation($).{part}"), &x);
             let got: Vec<_> = got.into_iter().map(f64::from).collect();
             let want = &golden[&format!("{name}_{suffix}_f64")];
             // Absolute below 1, relative above it; slopes are absolute.
             let relative = if part == "value" { slack } else { 0.0 };
             assert_close(&format!("{name}.{part}"), &got[..points], want, relative, slack);
             for (&x, &got) in huge.iter().zip(&got[points..]) {
+                if name == "sin" {
+                    assert!(got.abs() <= 1.001, "{name}.{part}({x:e}) is {got:e}, expected -1 to 1");
+                    continue;
+                }
                 let want = far(name, part, f64::from(x));
                 assert!(
                     (got - want).abs() <= 1e-6 * want.abs().max(1.0),
                     "{name}.{part}({x:e}) is {got:e}, expected {want:e}"
                 );
+            }
+        }
+    }
+}
+
+#[test]
+fn losses_match_the_host() {
+    let Some(device) = device() else { return };
+    let files = [NUMERICS, ACTIVATIONS, LOSSES];
+    let predictions: Vec<f32> = (-100_i8..100).map(|i| f32::from(i) * 0.17).collect();
+    for &loss in Loss::ALL {
+        for target in [0.0_f32, 0.25, 1.0] {
+            let (value, slope): (Vec<_>, Vec<_>) =
+                predictions.iter().map(|&p| loss.evaluate(f64::from(p), f64::from(target))).unzip();
+            for (part, want) in [("value", value), ("slope", slope)] {
+                let got = map(&device, &files, &format!("{loss}($, vec4<f32>({target:?})).{part}"), &predictions);
+                let got: Vec<_> = got.into_iter().map(f64::from).collect();
+                assert_close(&format!("{loss}.{part} of target {target}"), &got, &want, 1e-6, 1e-6);
             }
         }
     }
@@ -171,7 +206,11 @@ fn far(name: &str, part: &str, x: f64) -> f64 {
         ("identity", "value") => x,
         ("identity", _) => 1.0,
         ("tanh", "value") => x.signum(),
-        ("tanh", _) => 0.0,
+        ("tanh" | "sigmoid", _) if part == "slope" => 0.0,
+        ("sigmoid", _) => positive,
+        ("leaky_relu", "value") if x < 0.0 => 0.01 * x,
+        ("leaky_relu", _) if x < 0.0 => 0.01,
+        ("elu", "value") if x < 0.0 => -1.0,
         (_, "value") => x * positive,
         _ => positive,
     }

@@ -7,17 +7,25 @@ use crate::common::{assert_close, assert_near, f64s, golden, singles};
 use crate::network::Network;
 
 /// The activations and their names in the golden data.
-const ACTIVATIONS: [(Activation, &str); 4] = [
+const ACTIVATIONS: [(Activation, &str); 11] = [
     (Activation::Identity, "identity"),
     (Activation::Relu, "relu"),
+    (Activation::LeakyRelu, "leaky_relu"),
+    (Activation::Elu, "elu"),
     (Activation::Tanh, "tanh"),
+    (Activation::Sigmoid, "sigmoid"),
+    (Activation::Silu, "silu"),
     (Activation::Gelu, "gelu_tanh"),
+    (Activation::GeluExact, "gelu_erf"),
+    (Activation::Softplus, "softplus"),
+    (Activation::Sin, "sin"),
 ];
 
 #[test]
 fn every_activation_is_in_the_table() {
     let named: Vec<_> = ACTIVATIONS.iter().map(|(activation, _)| *activation).collect();
-    assert_eq!(named, Activation::ALL, "activations with golden data");
+    let all: Vec<_> = Activation::ALL.iter().copied().filter(|&a| a != Activation::Selu).collect();
+    assert_eq!(named, all, "activations with golden data; selu has a test of its own");
 }
 
 #[test]
@@ -40,10 +48,27 @@ fn activations_in_f32_are_near_f64() {
     }
 }
 
+/// jax.nn.selu is elu with a scale and a factor below 0.
+#[test]
+fn selu_is_elu_with_a_scale_and_a_factor() {
+    let (scale, factor) = (1.050_700_987_355_480_5, 1.673_263_242_354_377_2);
+    for x in [-30.0, -1.5, -0.1, 0.0, 0.1, 2.0, 50.0] {
+        let (value, slope) = Activation::Elu.evaluate(x);
+        let below = if x < 0.0 { scale * factor } else { scale };
+        assert_close("selu", &[Activation::Selu.evaluate(x).0], &[below * value], 1e-14, 1e-15);
+        assert_close("slope of selu", &[Activation::Selu.evaluate(x).1], &[below * slope], 1e-14, 1e-15);
+    }
+}
+
 /// What value and slope come to far out.
 fn limits(activation: Activation, x: f64) -> (f64, f64) {
     match activation {
         Activation::Identity => (x, 1.0),
+        Activation::LeakyRelu if x < 0.0 => (0.01 * x, 0.01),
+        Activation::Elu if x < 0.0 => (-1.0, 0.0),
+        Activation::Selu if x < 0.0 => (-1.758_099_340_847_376_9, 0.0),
+        Activation::Selu => (1.050_700_987_355_480_5 * x, 1.050_700_987_355_480_5),
+        Activation::Sigmoid => (f64::from(u8::from(x > 0.0)), 0.0),
         Activation::Tanh => (x.signum(), 0.0),
         _ if x > 0.0 => (x, 1.0),
         _ => (0.0, 0.0),
@@ -52,7 +77,7 @@ fn limits(activation: Activation, x: f64) -> (f64, f64) {
 
 #[test]
 fn activations_are_finite_far_out() {
-    for &activation in Activation::ALL {
+    for &activation in Activation::ALL.iter().filter(|&&a| a != Activation::Sin) {
         for x in [1e2, -1e2, 1e10, -1e10, 1e20, -1e20, 3e38, -3e38] {
             let (value, slope) = limits(activation, x);
             let (value64, slope64) = activation.evaluate(x);
@@ -61,6 +86,14 @@ fn activations_are_finite_far_out() {
             let got = f64s(&[value32, slope32]);
             assert_close(&format!("{activation}({x:e}) f32"), &got, &[value, slope], 1e-6, 1e-15);
         }
+    }
+}
+
+#[test]
+fn sines_stay_between_their_bounds_far_out() {
+    for x in [1e5_f32, -1e7, 1e10, -1e10, 1e20, -3e38] {
+        let (value, slope) = Activation::Sin.evaluate(x);
+        assert!(value.abs() <= 1.001 && slope.abs() <= 1.001, "sin({x:e}) is {value}, its slope {slope}");
     }
 }
 
@@ -75,9 +108,14 @@ fn activations_keep_nan() {
 
 #[test]
 fn the_slopes_at_zero_are_those_of_jax() {
-    for (activation, slope) in
-        [(Activation::Identity, 1.0), (Activation::Relu, 0.0), (Activation::Tanh, 1.0), (Activation::Gelu, 0.5)]
-    {
+    for (activation, slope) in [
+        (Activation::Identity, 1.0),
+        (Activation::Relu, 0.0),
+        (Activation::Tanh, 1.0),
+        (Activation::Gelu, 0.5),
+        (Activation::LeakyRelu, 1.0),
+        (Activation::Elu, 1.0),
+    ] {
         assert_eq!(activation.evaluate(0.0_f64), (0.0, slope), "{activation} at 0 in f64");
         assert_eq!(activation.evaluate(-0.0_f64).1, slope, "{activation} at -0 in f64");
     }
@@ -86,10 +124,15 @@ fn the_slopes_at_zero_are_those_of_jax() {
 #[test]
 fn losses_equal_jax() {
     let data = golden("losses.safetensors");
-    let names = [(Loss::Mse, "mse")];
-    assert_eq!(names.map(|(loss, _)| loss).as_slice(), Loss::ALL, "losses with golden data");
-    for (loss, name) in names {
-        let rows = data["pred"].iter().zip(&data["target"]);
+    let names = [
+        (Loss::Mse, "mse", "pred", "target"),
+        (Loss::Mae, "mae", "pred", "target"),
+        (Loss::Huber, "huber", "pred", "target"),
+        (Loss::BinaryCrossEntropy, "bce", "bce_logit", "bce_label"),
+    ];
+    assert_eq!(names.len() + 1, Loss::ALL.len(), "losses with golden data, and log_cosh");
+    for (loss, name, prediction, target) in names {
+        let rows = data[prediction].iter().zip(&data[target]);
         let (each, slope): (Vec<_>, Vec<_>) = rows.map(|(&p, &t)| loss.evaluate(p, t)).unzip();
         let count = f64::from(u16::try_from(each.len()).expect("a short table"));
         let grad: Vec<_> = slope.iter().map(|s| s / count).collect();
@@ -97,6 +140,26 @@ fn losses_equal_jax() {
         assert_close(&format!("{name} grad"), &grad, &data[&format!("{name}_grad_f64")], 1e-13, 1e-15);
         let mean = each.iter().sum::<f64>() / count;
         assert_close(&format!("{name} mean"), &[mean], &data[&format!("{name}_mean_f64")], 1e-13, 0.0);
+    }
+}
+
+#[test]
+fn log_cosh_is_the_logarithm_of_the_hyperbolic_cosine() {
+    for error in [-20.0_f64, -3.0, -0.5, 0.0, 1e-3, 1.0, 10.0] {
+        let (value, slope) = Loss::LogCosh.evaluate(2.0 + error, 2.0);
+        let exact = (2.0 + error) - 2.0;
+        assert_close("log_cosh", &[value, slope], &[exact.cosh().ln(), exact.tanh()], 1e-12, 1e-15);
+    }
+}
+
+#[test]
+fn losses_in_f32_are_near_f64() {
+    for &loss in Loss::ALL {
+        for (p, t) in [(0.3_f32, 1.0_f32), (-4.5, 0.0), (60.0, 1.0), (-90.0, 0.25), (1.5, 1.5)] {
+            let (value, slope) = loss.evaluate(f64::from(p), f64::from(t));
+            let (value32, slope32) = loss.evaluate(p, t);
+            assert_close(&format!("{loss}({p}, {t})"), &f64s(&[value32, slope32]), &[value, slope], 1e-6, 1e-6);
+        }
     }
 }
 
