@@ -3,6 +3,7 @@
 //! Owns the checks of a table's contents and its standardization; knows nothing of models, batches or devices.
 //! Invariant: every value of a [`Dataset`] is finite, so a NaN seen later was made by training.
 
+mod standardize;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +14,7 @@ use std::path::Path;
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
 use crate::error::{Error, Result};
+pub use standardize::{Standardization, Standardize};
 
 /// How much of a field or name an error repeats, in characters.
 const SHOWN_CHARS: usize = 40;
@@ -20,57 +22,6 @@ const SHOWN_CHARS: usize = 40;
 const SHOWN_NAMES: usize = 20;
 /// An absent number, as this and other tools write it, in lower case.
 const MISSING: [&str; 7] = ["", "na", "n/a", "null", "none", "?", "-"];
-
-/// Mean and standard deviation by which a column is centered and scaled: `(v - mean) / std`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Standardization {
-    /// Mean of each column, in the units of the file.
-    pub mean: Vec<f64>,
-    /// Population standard deviation (`ddof = 0`, as scikit-learn's `StandardScaler`) of each column, in the units of
-    /// the file; 1 for a constant column, which is thus only centered.
-    pub std: Vec<f64>,
-}
-
-impl Standardization {
-    /// Measures each column of the row-major `values`, shape `(rows, columns)`; without rows it is the identity.
-    /// Panics if `values` end within a row.
-    pub fn of(values: &[f64], columns: usize) -> Self {
-        assert!(values.len().is_multiple_of(columns), "{} values do not fill {columns} columns", values.len());
-        let (mean, std) = (0..columns).map(|c| moments(values.iter().copied().skip(c).step_by(columns))).unzip();
-        Self { mean, std }
-    }
-
-    /// Leaves the values of `columns` columns as they are: mean 0 and standard deviation 1.
-    pub fn identity(columns: usize) -> Self {
-        Self { mean: vec![0.0; columns], std: vec![1.0; columns] }
-    }
-
-    /// Centers and scales the row-major `values`, shape `(rows, columns)`; the result has the same shape.
-    ///
-    /// Computed in `f64`; beyond the range of `f32` the result is infinite. Panics if `values` end within a row.
-    #[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is the purpose; read_csv refuses overflow")]
-    pub fn apply(&self, values: &[f64]) -> Vec<f32> {
-        let columns = self.mean.len();
-        assert!(values.len().is_multiple_of(columns), "{} values do not fill {columns} columns", values.len());
-        let scale = self.mean.iter().zip(&self.std).cycle();
-        values.iter().zip(scale).map(|(v, (mean, std))| ((v - mean) / std) as f32).collect()
-    }
-}
-
-/// Mean and population standard deviation of one column, (0, 1) if it is empty.
-///
-/// Sums are taken relative to the first value, so a constant column has a deviation of exactly 0 whatever its value,
-/// and squares relative to the largest deviation, so that very large or small units neither overflow nor vanish.
-fn moments(column: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
-    let Some(origin) = column.clone().next() else { return (0.0, 1.0) };
-    let (count, sum) = column.clone().fold((0.0, 0.0), |(n, sum), v| (n + 1.0, sum + (v - origin)));
-    let mean = origin + sum / count;
-    let largest = column.clone().fold(0.0, |largest: f64, v| largest.max((v - mean).abs()));
-    let squares: f64 = column.map(|v| ((v - mean) / largest).powi(2)).sum();
-    let std = largest * (squares / count).sqrt();
-    // Neither 0 nor NaN (0 / 0, a constant column) is greater than 0.
-    (mean, if std > 0.0 { std } else { 1.0 })
-}
 
 /// A numeric table split into features and targets, row-major, ready for upload.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,24 +42,44 @@ pub struct Dataset {
     pub target_scale: Standardization,
 }
 
+impl Dataset {
+    /// Checks that all targets are labels from 0 to 1; `path` is named where they are not.
+    ///
+    /// # Errors
+    /// [`Error::Data`] with the column and the value.
+    pub fn check_labels(&self, path: &Path) -> Result<()> {
+        let columns = self.target_names.iter().cycle();
+        let bad = self.targets.iter().zip(columns).find(|(value, _)| !(0.0..=1.0).contains(*value));
+        bad.map_or(Ok(()), |(value, name)| {
+            Err(Error::Data(format!(
+                "{}: column {}: expected labels from 0 to 1 for --loss binary_cross_entropy, found {value}; encode the \
+                 classes as 0 and 1",
+                path.display(),
+                shown(name)
+            )))
+        })
+    }
+}
+
 /// Reads a numeric CSV file with a header.
 ///
 /// The format is RFC 4180: commas, optional quotes, any line ending, UTF-8 with or without a byte order mark. Blanks
-/// around names and numbers are dropped and empty lines skipped. Every column not in `targets` is a feature. With
-/// `standardize`, features and targets alike are standardized by their own mean and deviation.
+/// around names and numbers are dropped and empty lines skipped. Every column not in `targets` is a feature. What
+/// `standardize` names is standardized by its own mean and deviation.
 ///
 /// # Errors
 ///
 /// [`Error::Io`] if the file cannot be read. [`Error::Data`] if the header or `targets` are unusable, a row has too few
 /// or too many fields, there is no row, or a value is missing, not a number, or not finite as `f32` in the result. The
 /// text names the line (of the file, counted from 1) at which the row starts.
-pub fn read_csv(path: &Path, targets: &[String], standardize: bool) -> Result<Dataset> {
+pub fn read_csv(path: &Path, targets: &[String], standardize: impl Into<Standardize>) -> Result<Dataset> {
+    let standardize = standardize.into();
     let bytes = fs::read(path).map_err(|e| Error::io(path, e))?;
     let source = Source { path, bytes: bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes) };
     let (table, target_columns) = source.table(targets)?;
     let feature_columns: Vec<usize> = (0..table.names.len()).filter(|c| !target_columns.contains(c)).collect();
-    let (features, feature_scale) = source.take(&table, &feature_columns, standardize)?;
-    let (targets, target_scale) = source.take(&table, &target_columns, standardize)?;
+    let (features, feature_scale) = source.take(&table, &feature_columns, standardize.features)?;
+    let (targets, target_scale) = source.take(&table, &target_columns, standardize.targets)?;
     let pick = |columns: &[usize]| columns.iter().map(|&c| table.names[c].clone()).collect();
     let (feature_names, target_names) = (pick(&feature_columns), pick(&target_columns));
     let rows = table.starts.len();

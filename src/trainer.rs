@@ -9,7 +9,7 @@ use crate::calibrate::{Candidates, Choice};
 use crate::checkpoint::{Checkpoint, Origin, Saved, Saver, Saving};
 use crate::config::{ExecutorChoice, Member, Task, TrainConfig};
 use crate::cpu::{self, CpuExecutor};
-use crate::data::{self, Dataset};
+use crate::data::{self, Dataset, Standardize};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::gpu::{self, AdapterChoice, AdapterSummary, Device, INSTALL};
@@ -212,7 +212,12 @@ pub fn plan_of(config: &TrainConfig, models: usize) -> Result<(Option<Dataset>, 
     let (table, source, inputs, outputs) = match &config.task {
         Task::Linreg { inputs, outputs } => (None, Source::Linreg, *inputs, *outputs),
         Task::Csv { path, targets, standardize } => {
-            let table = data::read_csv(path, targets, *standardize)?;
+            let labels = config.loss.has_labels();
+            let standardize = Standardize { features: *standardize, targets: *standardize && !labels };
+            let table = data::read_csv(path, targets, standardize)?;
+            if labels {
+                table.check_labels(path)?;
+            }
             let (inputs, outputs) = (table.feature_names.len(), table.target_names.len());
             let source = Source::Table { rows: table.rows };
             (Some(table), source, inputs, outputs)

@@ -47,8 +47,8 @@ pub(super) struct ModelArgs {
     /// gelu_exact, softplus, sin.
     #[arg(long, value_name = "NAME", default_value = "gelu", value_parser = values::named::<Activation>, help_heading = "Model")]
     activation: Activation,
-    /// What is minimized: mse, mae, huber, log_cosh, binary_cross_entropy (the output is a logit, the target 0 to 1; with
-    /// --no-standardize).
+    /// What is minimized: mse, mae, huber, log_cosh, binary_cross_entropy (the output is a logit, the target a label
+    /// from 0 to 1).
     #[arg(long, value_name = "NAME", default_value = "mse", value_parser = values::named::<Loss>, help_heading = "Model")]
     loss: Loss,
     /// Update rule: sgd, adam.

@@ -26,6 +26,11 @@ super::named_enum!(
 );
 
 impl Loss {
+    /// Whether its targets are labels from 0 to 1, which are never standardized.
+    pub fn has_labels(self) -> bool {
+        self == Self::BinaryCrossEntropy
+    }
+
     /// Value and derivative by the prediction of one element, before the mean.
     #[inline(always)]
     pub fn evaluate<T: Real>(self, prediction: T, target: T) -> (T, T) {

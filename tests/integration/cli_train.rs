@@ -212,3 +212,16 @@ fn the_adapter_is_named() {
         common::assert_close("loss against the cpu", &[loss(&json)], &[loss(&cpu)], 1e-4, 1e-5);
     }
 }
+
+#[test]
+fn labels_are_not_standardized_and_are_checked() {
+    let dir = Dir::new();
+    let data = common::path("data/breast_cancer.csv");
+    let data = format!("--data {} --target benign --loss binary_cross_entropy", data.display());
+    let json = dir.run(&format!("train --executor cpu --hidden 8 {data} --steps 1000 --json -q")).exits(0).json();
+    let loss = json["train_loss"].as_f64().expect("a loss over the table");
+    assert!(loss < 0.15, "a small network tells nearly all cases: {loss}");
+    dir.write("bad.csv", "a,y\n1,0\n2,3\n");
+    let bad = format!("train {TINY} --data bad.csv --target y --loss binary_cross_entropy --steps 1");
+    dir.run(&bad).exits(1).says(&["bad.csv", "\"y\"", "from 0 to 1", "found 3"]);
+}
