@@ -36,6 +36,7 @@ impl<T: Float> Arenas<T> {
             vec![value; 4 * plan.sizes.of(arena) * per_model]
         });
         let mut arenas = Self { scalars, state: vec![State::default(); models] };
+        arenas.begin_optimizer(plan);
         for (model, &seed) in seeds.iter().enumerate() {
             for (layer, (kernel, bias)) in initial_parameters(&plan.step.model, seed).into_iter().enumerate() {
                 arenas.set(plan, model, &format!("layers.{layer}.kernel"), &kernel);
@@ -58,6 +59,17 @@ impl<T: Float> Arenas<T> {
             arenas.set(plan, 0, "targets", &table.targets);
         }
         Ok(arenas)
+    }
+
+    /// Fills the state of the optimizer; its padding stays 0.
+    fn begin_optimizer(&mut self, plan: &Plan) {
+        let value = lit(plan.step.optimizer.initial_state());
+        for model in 0..plan.step.models {
+            let base = Self::base(plan, Arena::Optimizer, model);
+            for tensor in plan.tensors.iter().filter(|t| t.arena == Arena::Optimizer) {
+                tensor.indices().for_each(|i| self.scalars[Arena::Optimizer as usize][base + i] = value);
+            }
+        }
     }
 
     /// The first scalar of a model's share of an arena.

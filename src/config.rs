@@ -88,7 +88,7 @@ pub struct TrainConfig {
     pub loss: Loss,
     /// The optimizer. Default adam.
     pub optimizer: Optimizer,
-    /// Its numbers.
+    /// Its numbers. Default those of adam; [`Optimizer::defaults`] has those of the others.
     pub hyper: Hyperparameters,
     /// Rows of a batch. Default 64.
     pub batch_size: usize,

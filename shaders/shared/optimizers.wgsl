@@ -1,30 +1,91 @@
 // Optimizers: parameter and state from the gradient. The prelude's `optimizer_rule` calls the plan's.
 
-// constants: (b1, 1-b1, b2, 1-b2), (eps, -, -, -); step: (learning_rate, 1/(1-b1^t), 1/(1-b2^t), -)
+// constants: (b1, 1-b1, b2, 1-b2), (eps, weight_decay, momentum, nesterov)
+// step: (learning_rate, 1/(1-b1^t), 1/(1-b2^t), 1/(1-b1^(t+1)))
 struct Hyper {
     constants0: vec4<f32>,
     constants1: vec4<f32>,
     step: vec4<f32>,
 }
 
-// A parameter and its state; what an optimizer does not use stays as it is.
+// A parameter and its state, mu being the first slot; what an optimizer does not use stays as it is.
 struct Slots {
     p: vec4<f32>,
     mu: vec4<f32>,
     nu: vec4<f32>,
 }
 
-// p - learning_rate g
+// m <- g + momentum m, p - learning_rate m; with nesterov, p - learning_rate (g + momentum m)
+// Reference: Sutskever, Martens, Dahl, Hinton (2013), "On the importance of initialization and momentum in deep learning".
 fn sgd(s: Slots, g: vec4<f32>, h: Hyper) -> Slots {
-    return Slots(s.p - h.step.x * g, s.mu, s.nu);
+    let trace = g + h.constants1.z * s.mu;
+    let update = g + h.constants1.z * select(s.mu, trace, h.constants1.w > 0.0);
+    return Slots(s.p - h.step.x * update, trace, s.nu);
 }
 
-// Reference: Kingma, Ba (2014), "Adam: a method for stochastic optimization"; eps outside the root.
-fn adam(s: Slots, g: vec4<f32>, h: Hyper) -> Slots {
+// m <- (1-b1) g + b1 m, v <- (1-b2) g^2 + b2 v
+fn moments(s: Slots, g: vec4<f32>, h: Hyper) -> Slots {
     let mu = h.constants0.y * g + h.constants0.x * s.mu;
     let nu = h.constants0.w * g * g + h.constants0.z * s.nu;
-    let update = mu * h.step.y / (sqrt(nu * h.step.z) + h.constants1.x);
-    return Slots(s.p - h.step.x * update, mu, nu);
+    return Slots(s.p, mu, nu);
+}
+
+// step / root, 0 where eps and all gradients so far are 0, as in the padding of a tensor.
+fn over(step: vec4<f32>, root: vec4<f32>) -> vec4<f32> {
+    return select(step / root, vec4<f32>(), root == vec4<f32>());
+}
+
+// sqrt(v / (1 - b2^t)) + eps
+fn corrected_root(nu: vec4<f32>, h: Hyper) -> vec4<f32> {
+    return sqrt(nu * h.step.z) + h.constants1.x;
+}
+
+// p - learning_rate m' / (sqrt(v') + eps)
+// Reference: Kingma, Ba (2014), "Adam: a method for stochastic optimization".
+fn adam(s: Slots, g: vec4<f32>, h: Hyper) -> Slots {
+    let next = moments(s, g, h);
+    let update = over(next.mu * h.step.y, corrected_root(next.nu, h));
+    return Slots(s.p - h.step.x * update, next.mu, next.nu);
+}
+
+// p - learning_rate (m' / (sqrt(v') + eps) + weight_decay p)
+// Reference: Loshchilov, Hutter (2017), "Decoupled weight decay regularization".
+fn adamw(s: Slots, g: vec4<f32>, h: Hyper) -> Slots {
+    let next = moments(s, g, h);
+    let update = over(next.mu * h.step.y, corrected_root(next.nu, h)) + h.constants1.y * s.p;
+    return Slots(s.p - h.step.x * update, next.mu, next.nu);
+}
+
+// adam with m' = b1 m / (1 - b1^(t+1)) + (1-b1) g / (1 - b1^t)
+// Reference: Dozat (2016), "Incorporating Nesterov momentum into Adam".
+fn nadam(s: Slots, g: vec4<f32>, h: Hyper) -> Slots {
+    let next = moments(s, g, h);
+    let ahead = h.constants0.x * next.mu * h.step.w + h.constants0.y * g * h.step.y;
+    return Slots(s.p - h.step.x * over(ahead, corrected_root(next.nu, h)), next.mu, next.nu);
+}
+
+// v <- (1-b2) g^2 + b2 v, p - learning_rate g / sqrt(v + eps)
+// Reference: Hinton (2012), "Neural networks for machine learning", lecture 6e.
+fn rmsprop(s: Slots, g: vec4<f32>, h: Hyper) -> Slots {
+    let squares = h.constants0.w * g * g + h.constants0.z * s.mu;
+    return Slots(s.p - h.step.x * over(g, sqrt(squares + h.constants1.x)), squares, s.nu);
+}
+
+// v <- v + g^2, p - learning_rate g / sqrt(v + eps)
+// Reference: Duchi, Hazan, Singer (2011), "Adaptive subgradient methods for online learning and stochastic optimization".
+fn adagrad(s: Slots, g: vec4<f32>, h: Hyper) -> Slots {
+    let squares = g * g + s.mu;
+    return Slots(s.p - h.step.x * over(g, sqrt(squares + h.constants1.x)), squares, s.nu);
+}
+
+// p - learning_rate (sign((1-b1) g + b1 m) + weight_decay p), then m <- (1-b2) g + b2 m
+// Reference: Chen et al. (2023), "Symbolic discovery of optimization algorithms".
+fn lion(s: Slots, g: vec4<f32>, h: Hyper) -> Slots {
+    let blend = h.constants0.y * g + h.constants0.x * s.mu;
+    // NaN must reach the parameter, whose loss then shows it; what `sign` makes of it is left open.
+    let is_nan = (bitcast<vec4<u32>>(blend) & vec4<u32>(0x7FFFFFFFu)) > vec4<u32>(0x7F800000u);
+    let update = select(sign(blend), blend, is_nan) + h.constants1.y * s.p;
+    return Slots(s.p - h.step.x * update, h.constants0.w * g + h.constants0.z * s.mu, s.nu);
 }
 
 fn load_hyper() -> Hyper {

@@ -3,6 +3,7 @@
 mod adapters;
 mod bench;
 mod doctor;
+mod optimizer;
 mod output;
 mod plan;
 mod progress;

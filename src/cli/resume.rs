@@ -138,7 +138,7 @@ fn move_table(to: &mut TrainConfig, from: &TrainConfig) {
     }
 }
 
-fn flags() -> [Flag; 22] {
+fn flags() -> [Flag; 25] {
     [
         task_flag!("task", Task::Linreg { .. } => "linreg".into()),
         task_flag!("inputs", Task::Linreg { inputs, .. } => inputs.to_string()),
@@ -154,6 +154,9 @@ fn flags() -> [Flag; 22] {
         flag!("b1", Overridden, hyper.b1),
         flag!("b2", Overridden, hyper.b2),
         flag!("eps", Overridden, hyper.eps),
+        flag!("weight_decay", Overridden, hyper.weight_decay),
+        flag!("momentum", Overridden, hyper.momentum),
+        Flag { text: |c| (c.hyper.nesterov > 0.0).to_string(), ..flag!("nesterov", Overridden, hyper.nesterov) },
         flag!("batch_size", Not, batch_size),
         flag!("seed", Not, seed),
         flag!("ensemble", Not, ensemble),

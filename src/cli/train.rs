@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
+use super::optimizer::OptimizerArgs;
 use super::output::say;
 use super::progress::Console;
 use super::resume::{self, CheckpointArgs, Given};
@@ -16,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::gpu::AdapterChoice;
 use crate::interrupt;
 use crate::plan::MAX_BATCH;
-use crate::spec::{Activation, Hyperparameters, Loss, Optimizer};
+use crate::spec::{Activation, Loss};
 use crate::trainer::{Trained, Trainer};
 
 /// Flags that say what is trained.
@@ -51,21 +52,8 @@ pub(super) struct ModelArgs {
     /// from 0 to 1).
     #[arg(long, value_name = "NAME", default_value = "mse", value_parser = values::named::<Loss>, help_heading = "Model")]
     loss: Loss,
-    /// Update rule: sgd, adam.
-    #[arg(long, value_name = "NAME", default_value = "adam", value_parser = values::named::<Optimizer>, help_heading = "Optimizer")]
-    optimizer: Optimizer,
-    /// Step size of the optimizer.
-    #[arg(long, value_name = "X", default_value = "1e-3", value_parser = values::hyper("learning_rate"), help_heading = "Optimizer")]
-    learning_rate: f64,
-    /// Decay of the first moment (adam).
-    #[arg(long, value_name = "X", default_value = "0.9", value_parser = values::hyper("b1"), help_heading = "Optimizer")]
-    b1: f64,
-    /// Decay of the second moment (adam).
-    #[arg(long, value_name = "X", default_value = "0.999", value_parser = values::hyper("b2"), help_heading = "Optimizer")]
-    b2: f64,
-    /// Added to the root of the second moment (adam).
-    #[arg(long, value_name = "X", default_value = "1e-8", value_parser = values::hyper("eps"), help_heading = "Optimizer")]
-    eps: f64,
+    #[command(flatten)]
+    optimizer: OptimizerArgs,
     /// Rows of a batch, drawn anew each step.
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = values::whole::<usize>(1..=MAX_BATCH as u64), help_heading = "Training")]
     batch_size: usize,
@@ -180,8 +168,8 @@ pub(super) fn config(model: &ModelArgs, device: &DeviceArgs, steps: u64) -> Trai
         hidden: model.hidden.0.clone(),
         activation: model.activation,
         loss: model.loss,
-        optimizer: model.optimizer,
-        hyper: Hyperparameters { learning_rate: model.learning_rate, b1: model.b1, b2: model.b2, eps: model.eps },
+        optimizer: model.optimizer.optimizer,
+        hyper: model.optimizer.hyper(),
         batch_size: model.batch_size,
         steps,
         seed: model.seed,

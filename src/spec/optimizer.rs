@@ -6,51 +6,81 @@ use num_traits::Float;
 use crate::error::{Error, Result};
 use crate::real::lit;
 
-/// The update rule. Names and defaults are optax's.
+/// The update rule. Names and defaults are optax's. Below, `g` is the gradient, `m` and `v` are moments, `m'` and `v'` are
+/// moments divided by `1 - b^t`, and `a <- b` changes the state before the parameter `p` is updated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Optimizer {
-    /// `p - learning_rate g`.
+    /// `m <- g + momentum m`, `p - learning_rate m`; with `nesterov`, `p - learning_rate (g + momentum m)`. Reference:
+    /// Sutskever, Martens, Dahl, Hinton (2013), "On the importance of initialization and momentum in deep learning".
     Sgd,
-    /// Adam, eps outside the root. Reference: Kingma, Ba (2014), "Adam: a method for stochastic optimization".
+    /// `m <- (1-b1) g + b1 m`, `v <- (1-b2) g^2 + b2 v`, `p - learning_rate m' / (sqrt(v') + eps)`. Reference: Kingma, Ba
+    /// (2014), "Adam: a method for stochastic optimization".
     #[default]
     Adam,
+    /// Adam's step and `weight_decay p`, both times the learning rate. Reference: Loshchilov, Hutter (2017), "Decoupled
+    /// weight decay regularization".
+    Adamw,
+    /// Adam with `b1 m / (1 - b1^(t+1)) + (1-b1) g / (1 - b1^t)` for `m'`. Reference: Dozat (2016), "Incorporating Nesterov
+    /// momentum into Adam".
+    Nadam,
+    /// `v <- (1-b2) g^2 + b2 v`, `p - learning_rate g / sqrt(v + eps)`. Reference: Hinton (2012), "Neural networks for
+    /// machine learning", lecture 6e.
+    Rmsprop,
+    /// `v <- v + g^2` from 0.1, `p - learning_rate g / sqrt(v + eps)`. Reference: Duchi, Hazan, Singer (2011), "Adaptive
+    /// subgradient methods for online learning and stochastic optimization".
+    Adagrad,
+    /// `p - learning_rate (sign((1-b1) g + b1 m) + weight_decay p)`, then `m <- (1-b2) g + b2 m`. Reference: Chen et al.
+    /// (2023), "Symbolic discovery of optimization algorithms".
+    Lion,
 }
 
-super::named_enum!(Optimizer, "optimizer", Sgd => "sgd", Adam => "adam");
+super::named_enum!(
+    Optimizer, "optimizer",
+    Sgd => "sgd", Adam => "adam", Adamw => "adamw", Nadam => "nadam", Rmsprop => "rmsprop", Adagrad => "adagrad",
+    Lion => "lion",
+);
 
-/// The numbers of an optimizer, shared by all of them; each reads its own.
+/// The numbers of an optimizer, shared by all of them; each reads its own. The defaults are those of Adam;
+/// [`Optimizer::defaults`] has those of the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hyperparameters {
     /// Step size. Default 1e-3.
     pub learning_rate: f64,
     /// Decay of the first moment. Default 0.9.
     pub b1: f64,
-    /// Decay of the second moment. Default 0.999.
+    /// Decay of the second moment, `decay` in optax's rmsprop; in lion that of the moment it keeps. Default 0.999.
     pub b2: f64,
-    /// Added to the root of the second moment. Default 1e-8.
+    /// Added to the root of the second moment, in rmsprop and adagrad inside it. Default 1e-8.
     pub eps: f64,
+    /// Share of every parameter that a step of adamw or lion takes away, times the learning rate. Default 0.
+    pub weight_decay: f64,
+    /// Decay of the sum of the gradients in sgd. Default 0, which is none.
+    pub momentum: f64,
+    /// 1 where sgd looks ahead by one step of its momentum, else 0. Default 0.
+    pub nesterov: f64,
 }
 
 impl Default for Hyperparameters {
     fn default() -> Self {
-        Self { learning_rate: 1e-3, b1: 0.9, b2: 0.999, eps: 1e-8 }
+        Self { learning_rate: 1e-3, b1: 0.9, b2: 0.999, eps: 1e-8, weight_decay: 0.0, momentum: 0.0, nesterov: 0.0 }
     }
 }
 
 impl Hyperparameters {
-    /// The constants of a run, two rows of the step table: `[b1, 1-b1, b2, 1-b2]`, `[eps, -, -, -]`.
+    /// The constants of a run, two rows of the step table: `[b1, 1-b1, b2, 1-b2]`,
+    /// `[eps, weight_decay, momentum, nesterov]`.
     pub fn constants<T: Float>(&self) -> [[T; 4]; 2] {
         let row = [self.b1, 1.0 - self.b1, self.b2, 1.0 - self.b2];
-        [row.map(lit), [self.eps, 0.0, 0.0, 0.0].map(lit)]
+        [row.map(lit), [self.eps, self.weight_decay, self.momentum, self.nesterov].map(lit)]
     }
 
-    /// What depends on the step alone (counted from 0): `[learning_rate, 1/(1-b1^t), 1/(1-b2^t), -]` with `t = step + 1`,
-    /// formed in f64 (optax forms the powers in f32, which differs by up to 1.3e-5).
+    /// What depends on the step alone (counted from 0): `[learning_rate, 1/(1-b1^t), 1/(1-b2^t), 1/(1-b1^(t+1))]` with
+    /// `t = step + 1`, formed in f64 (optax forms the powers in f32, which differs by up to 1.3e-5).
     pub fn at_step<T: Float>(&self, step: u64) -> [T; 4] {
         #[expect(clippy::cast_precision_loss, reason = "a step count is far below 2^53")]
         let t = (step + 1) as f64;
-        let correction = |decay: f64| 1.0 / (1.0 - decay.powf(t));
-        [self.learning_rate, correction(self.b1), correction(self.b2), 0.0].map(lit)
+        let correction = |decay: f64, t| 1.0 / (1.0 - decay.powf(t));
+        [self.learning_rate, correction(self.b1, t), correction(self.b2, t), correction(self.b1, t + 1.0)].map(lit)
     }
 }
 
@@ -62,11 +92,19 @@ struct Field {
     range: &'static str,
 }
 
-const FIELDS: [Field; 4] = [
+const FIELDS: [Field; 7] = [
     Field { name: "learning_rate", of: |h| &mut h.learning_rate, valid: |v| v >= 0.0, range: "0 or more" },
     Field { name: "b1", of: |h| &mut h.b1, valid: |v| (0.0..1.0).contains(&v), range: "0 or more and below 1" },
     Field { name: "b2", of: |h| &mut h.b2, valid: |v| (0.0..1.0).contains(&v), range: "0 or more and below 1" },
     Field { name: "eps", of: |h| &mut h.eps, valid: |v| v >= 0.0, range: "0 or more" },
+    Field { name: "weight_decay", of: |h| &mut h.weight_decay, valid: |v| v >= 0.0, range: "0 or more" },
+    Field {
+        name: "momentum",
+        of: |h| &mut h.momentum,
+        valid: |v| (0.0..1.0).contains(&v),
+        range: "0 or more and below 1",
+    },
+    Field { name: "nesterov", of: |h| &mut h.nesterov, valid: |v| v == 0.0 || v == 1.0, range: "0 or 1" },
 ];
 
 impl Hyperparameters {
@@ -110,29 +148,84 @@ impl Hyperparameters {
 }
 
 impl Optimizer {
-    /// Names of its state tensors, in the order of their slots in the optimizer arena.
+    /// Its hyperparameters where none are given.
+    pub fn defaults(self) -> Hyperparameters {
+        let adam = Hyperparameters::default();
+        match self {
+            Self::Sgd | Self::Adam | Self::Nadam => adam,
+            Self::Adamw => Hyperparameters { weight_decay: 1e-4, ..adam },
+            Self::Rmsprop => Hyperparameters { b2: 0.9, ..adam },
+            Self::Adagrad => Hyperparameters { eps: 1e-7, ..adam },
+            Self::Lion => Hyperparameters { b2: 0.99, weight_decay: 1e-3, ..adam },
+        }
+    }
+
+    /// Names of its state tensors in optax, in the order of their slots in the optimizer arena.
     pub fn state_names(self) -> &'static [&'static str] {
         match self {
-            Self::Sgd => &[],
-            Self::Adam => &["mu", "nu"],
+            Self::Sgd => &["trace"],
+            Self::Adam | Self::Adamw | Self::Nadam => &["mu", "nu"],
+            Self::Rmsprop => &["nu"],
+            Self::Adagrad => &["sum_of_squares"],
+            Self::Lion => &["mu"],
         }
+    }
+
+    /// What its state holds before the first step.
+    pub fn initial_state(self) -> f64 {
+        if self == Self::Adagrad { 0.1 } else { 0.0 }
     }
 
     /// Updates one parameter `p` and its state from its gradient `g`.
     ///
-    /// `constants` and `row` are those of [`Hyperparameters`].
+    /// `constants` and `row` are those of [`Hyperparameters`]. A parameter, a gradient and a state of 0, as in the padding
+    /// of a tensor, stay 0.
     #[inline(always)]
     pub fn update<T: Float>(self, constants: &[[T; 4]; 2], row: &[T; 4], g: T, p: &mut T, state: &mut [T; 2]) {
-        let [[b1, one_minus_b1, b2, one_minus_b2], [eps, ..]] = *constants;
-        let [learning_rate, correction1, correction2, _] = *row;
-        match self {
-            Self::Sgd => *p = *p - learning_rate * g,
-            Self::Adam => {
+        let [[b1, one_minus_b1, b2, one_minus_b2], [eps, weight_decay, momentum, nesterov]] = *constants;
+        let [learning_rate, correction1, correction2, correction1_next] = *row;
+        let step = match self {
+            Self::Sgd => {
+                let before = state[0];
+                state[0] = g + momentum * before;
+                g + momentum * if nesterov > T::zero() { state[0] } else { before }
+            }
+            Self::Adam | Self::Adamw | Self::Nadam => {
                 state[0] = one_minus_b1 * g + b1 * state[0];
                 state[1] = one_minus_b2 * g * g + b2 * state[1];
-                let step = state[0] * correction1 / ((state[1] * correction2).sqrt() + eps);
-                *p = *p - learning_rate * step;
+                let root = (state[1] * correction2).sqrt() + eps;
+                match self {
+                    Self::Nadam => over(b1 * state[0] * correction1_next + one_minus_b1 * g * correction1, root),
+                    Self::Adamw => over(state[0] * correction1, root) + weight_decay * *p,
+                    _ => over(state[0] * correction1, root),
+                }
             }
-        }
+            Self::Rmsprop => {
+                state[0] = one_minus_b2 * g * g + b2 * state[0];
+                over(g, (state[0] + eps).sqrt())
+            }
+            Self::Adagrad => {
+                state[0] = g * g + state[0];
+                over(g, (state[0] + eps).sqrt())
+            }
+            Self::Lion => {
+                let sign = sign(one_minus_b1 * g + b1 * state[0]);
+                state[0] = one_minus_b2 * g + b2 * state[0];
+                sign + weight_decay * *p
+            }
+        };
+        *p = *p - learning_rate * step;
     }
+}
+
+/// `step / root`, 0 where `eps` and all gradients so far are 0.
+#[inline(always)]
+fn over<T: Float>(step: T, root: T) -> T {
+    if root == T::zero() { T::zero() } else { step / root }
+}
+
+/// -1, 0, 1 or NaN.
+#[inline(always)]
+fn sign<T: Float>(x: T) -> T {
+    if x == T::zero() { x } else { x.signum() }
 }

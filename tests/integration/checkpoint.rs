@@ -28,7 +28,7 @@ fn resumes_to_the_same_bits(flags: &str) {
 
 const NETWORK: &str = "--hidden 5 --batch-size 6";
 const MODELS: [&str; 3] = ["", "--ensemble 2 --sweep learning_rate=1e-2,1e-3", "--data t.csv --target y"];
-const OPTIMIZERS: [&str; 2] = ["--optimizer adam", "--optimizer sgd"];
+const OPTIMIZERS: [&str; 3] = ["--optimizer adam", "--optimizer sgd --momentum 0.9", "--optimizer adagrad"];
 
 fn resumes_on(executor: &str) {
     for models in MODELS {

@@ -17,6 +17,9 @@ fn flags_that_contradict_the_checkpoint_are_named_with_both_values() {
         ("--inputs 3", "2"),
         ("--sweep b2=0.1,0.2", "b1=0.5,0.6"),
         ("--learning-rate 0.5", "0.001"),
+        ("--weight-decay 0.5", "0.0"),
+        ("--momentum 0.5", "0.0"),
+        ("--nesterov", "false"),
         ("--data t.csv --target y", "the linreg task"),
     ] {
         let name = flag.split(' ').next().unwrap_or_default();

@@ -50,13 +50,18 @@ type Row = (&'static [usize], usize, usize, Activation, Optimizer, usize);
 
 #[test]
 fn odd_networks_follow_the_oracle() {
-    let rows: [Row; 6] = [
+    let rows: [Row; 11] = [
         (&[64, 64], 2, 1, Activation::Gelu, Optimizer::Adam, 64),
         (&[65], 3, 5, Activation::Tanh, Optimizer::Sgd, 17),
         (&[7, 257, 1], 1, 3, Activation::Relu, Optimizer::Adam, 3),
         (&[], 4, 2, Activation::Identity, Optimizer::Adam, 1),
         (&[1, 1], 9, 1, Activation::Gelu, Optimizer::Sgd, 65),
         (&[12], 8, 4, Activation::Relu, Optimizer::Sgd, 16),
+        (&[5], 3, 1, Activation::Tanh, Optimizer::Adamw, 8),
+        (&[6, 3], 2, 2, Activation::Tanh, Optimizer::Nadam, 9),
+        (&[5], 3, 3, Activation::Tanh, Optimizer::Rmsprop, 8),
+        (&[9], 2, 5, Activation::Gelu, Optimizer::Adagrad, 7),
+        (&[5], 3, 1, Activation::Tanh, Optimizer::Lion, 8),
     ];
     for (hidden, inputs, outputs, activation, optimizer, batch) in rows {
         for source in [Source::Linreg, Source::Table { rows: 23 }] {
@@ -67,7 +72,8 @@ fn odd_networks_follow_the_oracle() {
             step.keep_gradients = true;
             let plan = Plan::new(step).expect("a valid plan");
             let table = small_table(23, inputs, outputs);
-            let hyper = vec![Hyperparameters::default(), Hyperparameters { learning_rate: 0.01, ..Default::default() }];
+            let other = Hyperparameters { learning_rate: 0.01, momentum: 0.9, nesterov: 1.0, ..optimizer.defaults() };
+            let hyper = vec![optimizer.defaults(), other];
             let start = Arenas::initial(&plan, &[3, 4], Some(&table), f32::NAN).expect("the table fits");
             let mut executor = CpuExecutor::new(plan.clone(), hyper.clone(), start);
             let (losses, got) = run(&mut executor, 4, 4);

@@ -137,7 +137,7 @@ fn roles(plan: &Plan, arena: Arena) -> Vec<Role> {
 }
 
 /// Writes the sentinel between all tensors.
-fn fill_gaps(plan: &Plan, arenas: &mut Arenas<f32>) {
+pub fn fill_gaps(plan: &Plan, arenas: &mut Arenas<f32>) {
     for arena in Arena::ALL {
         let roles = roles(plan, arena);
         for share in arenas.scalars[arena as usize].chunks_exact_mut(roles.len()) {
@@ -149,7 +149,7 @@ fn fill_gaps(plan: &Plan, arenas: &mut Arenas<f32>) {
 }
 
 /// Fails if a sentinel was overwritten, or the padding of a parameter or of its state is not zero.
-fn assert_margins(what: &str, plan: &Plan, arenas: &Arenas<f32>) {
+pub fn assert_margins(what: &str, plan: &Plan, arenas: &Arenas<f32>) {
     for arena in Arena::ALL {
         let roles = roles(plan, arena);
         let kept = matches!(arena, Arena::Params | Arena::Optimizer | Arena::Data);
@@ -166,7 +166,7 @@ fn assert_margins(what: &str, plan: &Plan, arenas: &Arenas<f32>) {
     }
 }
 
-fn doubles(arenas: &Arenas<f32>) -> Arenas<f64> {
+pub fn doubles(arenas: &Arenas<f32>) -> Arenas<f64> {
     Arenas { scalars: arenas.scalars.each_ref().map(|values| f64s(values)), state: arenas.state.clone() }
 }
 

@@ -26,6 +26,7 @@ mod doctor;
 mod faulty;
 mod gpu_bits;
 mod gpu_kernels;
+mod gpu_optimizers;
 mod gpu_rng;
 mod gpu_step;
 mod gradients;

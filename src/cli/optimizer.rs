@@ -1,0 +1,90 @@
+//! Flags of the optimizer.
+
+use clap::Args;
+
+use super::values;
+use crate::spec::{Hyperparameters, Optimizer};
+
+/// The optimizer and its numbers; those that are left out are its defaults.
+#[derive(Debug, Args)]
+pub(super) struct OptimizerArgs {
+    /// Update rule: sgd, adam, adamw, nadam, rmsprop, adagrad, lion.
+    #[arg(long, value_name = "NAME", default_value = "adam", value_parser = values::named::<Optimizer>, help_heading = "Optimizer")]
+    pub(super) optimizer: Optimizer,
+    /// Step size of the optimizer.
+    #[arg(long, value_name = "X", default_value = "1e-3", value_parser = values::hyper("learning_rate"), help_heading = "Optimizer")]
+    learning_rate: f64,
+    /// Decay of the first moment (adam, adamw, nadam, lion) [default: 0.9]
+    #[arg(long, value_name = "X", value_parser = values::hyper("b1"), help_heading = "Optimizer")]
+    b1: Option<f64>,
+    /// Decay of the second moment (adam, adamw, nadam, rmsprop), and of the one that lion keeps [default: 0.999, rmsprop
+    /// 0.9, lion 0.99]
+    #[arg(long, value_name = "X", value_parser = values::hyper("b2"), help_heading = "Optimizer")]
+    b2: Option<f64>,
+    /// Added to the root of the second moment (adam, adamw, nadam), or inside it (rmsprop, adagrad) [default: 1e-8, adagrad
+    /// 1e-7]
+    #[arg(long, value_name = "X", value_parser = values::hyper("eps"), help_heading = "Optimizer")]
+    eps: Option<f64>,
+    /// What a step takes from every parameter, kernels and biases, times the learning rate (adamw, lion) [default: adamw
+    /// 1e-4, lion 1e-3]
+    #[arg(long, value_name = "X", value_parser = values::hyper("weight_decay"), help_heading = "Optimizer")]
+    weight_decay: Option<f64>,
+    /// Decay of the sum of the gradients (sgd) [default: 0, no momentum]
+    #[arg(long, value_name = "X", value_parser = values::hyper("momentum"), help_heading = "Optimizer")]
+    momentum: Option<f64>,
+    /// Look ahead by one step of the momentum (sgd).
+    #[arg(long, help_heading = "Optimizer")]
+    nesterov: bool,
+}
+
+impl OptimizerArgs {
+    /// The hyperparameters.
+    pub(super) fn hyper(&self) -> Hyperparameters {
+        let defaults = self.optimizer.defaults();
+        Hyperparameters {
+            learning_rate: self.learning_rate,
+            b1: self.b1.unwrap_or(defaults.b1),
+            b2: self.b2.unwrap_or(defaults.b2),
+            eps: self.eps.unwrap_or(defaults.eps),
+            weight_decay: self.weight_decay.unwrap_or(defaults.weight_decay),
+            momentum: self.momentum.unwrap_or(defaults.momentum),
+            nesterov: f64::from(u8::from(self.nesterov)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Probe {
+        #[command(flatten)]
+        args: OptimizerArgs,
+    }
+
+    fn hyper(flags: &str) -> Hyperparameters {
+        let words = ["fori"].into_iter().chain(flags.split_whitespace());
+        Probe::try_parse_from(words).expect("the flags are possible").args.hyper()
+    }
+
+    #[test]
+    fn flags_replace_the_defaults_of_the_optimizer() {
+        for &optimizer in Optimizer::ALL {
+            assert_eq!(hyper(&format!("--optimizer {optimizer}")), optimizer.defaults(), "{optimizer} without flags");
+            let given = "--learning-rate 0.5 --b1 0.1 --b2 0.2 --eps 0.3 --weight-decay 0.4 --momentum 0.6 --nesterov";
+            let want = Hyperparameters {
+                learning_rate: 0.5,
+                b1: 0.1,
+                b2: 0.2,
+                eps: 0.3,
+                weight_decay: 0.4,
+                momentum: 0.6,
+                nesterov: 1.0,
+            };
+            assert_eq!(hyper(&format!("--optimizer {optimizer} {given}")), want, "{optimizer} with all flags");
+        }
+    }
+}
