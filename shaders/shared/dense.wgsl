@@ -8,13 +8,13 @@ fn store_output(l: Layer, b: u32, vector: u32, z: vec4<f32>) {
         activations[at + l.output] = z;
     } else {
         let h = activate(z);
-        activations[at + l.output] = keep_columns(h.value, vector, l.outputs);
-        activations[at + l.delta] = h.slope;
+        activations[at + l.output] = keep_columns(flush(h.value, TINY), vector, l.outputs);
+        activations[at + l.delta] = flush(h.slope, TINY);
     }
 }
 
 // Turns the slope of the layer before `l` into its delta: slope times the derivative by its activation.
 fn store_delta(l: Layer, b: u32, vector: u32, derivative: vec4<f32>) {
     let at = model * ACTIVATIONS_SIZE + l.delta_before + b * l.input_vectors + vector;
-    activations[at] = derivative * activations[at];
+    activations[at] = flush(derivative * activations[at], TINY);
 }

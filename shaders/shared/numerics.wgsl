@@ -63,3 +63,13 @@ fn erf_inv(x: vec4<f32>) -> vec4<f32> {
 fn not_finite(x: f32) -> bool {
     return (bitcast<u32>(x) & 0x7F800000u) == 0x7F800000u;
 }
+
+// Values, slopes and deltas below TINY, and state of the optimizer below VANISHING, count as zero. Saturated units would
+// else fill the arenas with subnormal numbers, which cost software adapters a hundred times as much as others.
+const TINY: f32 = 1e-18;
+const VANISHING: f32 = 1e-36;
+
+// NaN stays NaN.
+fn flush(v: vec4<f32>, below: f32) -> vec4<f32> {
+    return select(v, vec4<f32>(), abs(v) < vec4<f32>(below));
+}

@@ -107,10 +107,10 @@ fn update_parameters(index: u32, g: vec4<f32>, h: Hyper) {
     s = optimizer_rule(s, g, h);
     params[at] = s.p;
     if (OPTIMIZER_SLOTS > 0u) {
-        optimizer[first] = s.mu;
+        optimizer[first] = flush(s.mu, VANISHING);
     }
     if (OPTIMIZER_SLOTS > 1u) {
-        optimizer[second] = s.nu;
+        optimizer[second] = flush(s.nu, VANISHING);
     }
     if (KEEP_GRADIENTS) {
         grads[at] = g;

@@ -199,6 +199,16 @@ fn losses_match_the_host() {
     }
 }
 
+/// Subnormal numbers cost software adapters a hundred times as much as others, and saturated units make them.
+#[test]
+fn vanishing_numbers_are_flushed_and_nan_is_kept() {
+    let Some(device) = device() else { return };
+    let x = [1e-17_f32, -1e-17, 1e-19, -1e-19, 1e-38, 0.0, 1.0, f32::NAN];
+    let got = map(&device, &[NUMERICS], "flush($, TINY)", &x);
+    assert_eq!(got[..7], [1e-17, -1e-17, 0.0, 0.0, 0.0, 0.0, 1.0], "values around the bound");
+    assert!(got[7].is_nan(), "a diverged unit stays visible");
+}
+
 /// Value and slope far from 0.
 fn far(name: &str, part: &str, x: f64) -> f64 {
     let positive = f64::from(u8::from(x > 0.0));

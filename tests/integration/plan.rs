@@ -252,7 +252,7 @@ fn impossible_members_are_refused() {
         TrainConfig { sweep: vec![(name.into(), values.to_vec())], ..TrainConfig::default() }.members()
     };
     assert_usage(TrainConfig { ensemble: 0, ..TrainConfig::default() }.members(), "--ensemble 0");
-    assert_usage(swept("momentum", &[0.5]), "unknown hyperparameter `momentum`");
+    assert_usage(swept("warmth", &[0.5]), "unknown hyperparameter `warmth`");
     assert_usage(swept("b1", &[0.5, 1.0]), "b1 1");
     assert_usage(swept("learning_rate", &[-1.0]), "learning_rate -1");
     assert_usage(swept("eps", &[f64::NAN]), "eps NaN");
