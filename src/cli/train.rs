@@ -95,7 +95,7 @@ pub(super) struct PlaceArgs {
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new(), help_heading = "Device")]
     adapter: Option<String>,
     /// Take an adapter of this graphics interface.
-    #[arg(long, value_name = "NAME", value_parser = ["vulkan", "metal", "dx12", "gl"], help_heading = "Device")]
+    #[arg(long, value_name = "NAME", value_parser = crate::gpu::BACKENDS, help_heading = "Device")]
     backend: Option<String>,
     /// Compile the kernels with bounds checks and loop bounds.
     #[arg(long, help_heading = "Device")]
