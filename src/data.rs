@@ -3,6 +3,7 @@
 //! Owns the checks of a table's contents and its standardization; knows nothing of models, batches or devices.
 //! Invariant: every value of a [`Dataset`] is finite, so a NaN seen later was made by training.
 
+pub mod schema;
 mod standardize;
 #[cfg(test)]
 mod tests;
