@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::gpu::AdapterChoice;
-use crate::spec::{Activation, Hyperparameters, Loss, Optimizer};
+use crate::spec::{Activation, Hyperparameters, Loss, Optimizer, Schedule};
 
 /// Where the data comes from.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,6 +90,8 @@ pub struct TrainConfig {
     pub optimizer: Optimizer,
     /// Its numbers. Default those of adam; [`Optimizer::defaults`] has those of the others.
     pub hyper: Hyperparameters,
+    /// The learning rate by the number of updates. Default constant.
+    pub schedule: Schedule,
     /// Rows of a batch. Default 64.
     pub batch_size: usize,
     /// Steps to train. Default 20,000.
@@ -127,6 +129,7 @@ impl Default for TrainConfig {
             loss: Loss::default(),
             optimizer: Optimizer::default(),
             hyper: Hyperparameters::default(),
+            schedule: Schedule::default(),
             batch_size: 64,
             steps: 20_000,
             seed: 0,
@@ -161,10 +164,11 @@ impl TrainConfig {
     /// ensemble.
     ///
     /// # Errors
-    /// [`Error::Usage`] for an unknown hyperparameter, a value out of its range, no model at all, or more than
-    /// [`MAX_MODELS`].
+    /// [`Error::Usage`] for an unknown hyperparameter, a value out of its range, a schedule that cannot be, no model at all,
+    /// or more than [`MAX_MODELS`].
     pub fn members(&self) -> Result<Vec<Member>> {
         self.check_sweep()?;
+        self.schedule.validate()?;
         let mut hypers = vec![self.hyper];
         for (name, values) in &self.sweep {
             let mut product = Vec::with_capacity(hypers.len() * values.len());

@@ -225,7 +225,7 @@ pub fn plan_of(config: &TrainConfig, models: usize) -> Result<(Option<Dataset>, 
     };
     let model = Model::new(inputs, &config.hidden, outputs, config.activation)?;
     let step = TrainStep::new(model, config.loss, config.optimizer, config.batch_size, source);
-    Ok((table, Plan::new(TrainStep { models, ..step })?))
+    Ok((table, Plan::new(TrainStep { models, schedule: config.schedule.clone(), ..step })?))
 }
 
 /// Floating-point operations per step below which a thread pool costs a software adapter more than it brings.

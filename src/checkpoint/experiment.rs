@@ -9,7 +9,7 @@ use super::file::Checksum;
 use crate::config::{CheckpointConfig, Task, TrainConfig};
 use crate::data::{Dataset, Standardization};
 use crate::error::{Error, Result};
-use crate::spec::Hyperparameters;
+use crate::spec::{Hyperparameters, Schedule};
 
 /// Everything that the numbers of a run depend on, and how it is saved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,6 +21,7 @@ pub struct Experiment {
     loss: String,
     optimizer: String,
     hyperparameters: BTreeMap<String, f64>,
+    schedule: Schedule,
     batch_size: usize,
     steps: u64,
     seed: u64,
@@ -93,6 +94,7 @@ impl Experiment {
             loss: config.loss.to_string(),
             optimizer: config.optimizer.to_string(),
             hyperparameters: config.hyper.named().map(|(name, value)| (name.to_owned(), value)).collect(),
+            schedule: config.schedule.clone(),
             batch_size: config.batch_size,
             steps: config.steps,
             seed: config.seed,
@@ -130,6 +132,7 @@ impl Experiment {
             loss: self.loss.parse()?,
             optimizer: self.optimizer.parse()?,
             hyper,
+            schedule: self.schedule.clone(),
             batch_size: self.batch_size,
             steps: self.steps,
             seed: self.seed,

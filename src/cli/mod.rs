@@ -8,6 +8,7 @@ mod output;
 mod plan;
 mod progress;
 mod resume;
+mod schedule;
 mod summary;
 mod train;
 mod tune;
@@ -115,6 +116,6 @@ mod tests {
         let matches = command().try_get_matches_from(["fori", "train"]).expect("no flag is required");
         let cli = Cli::from_arg_matches(&matches).expect("the flags fit their struct");
         let Command::Train(args) = &cli.command else { panic!("expected train, got {cli:?}") };
-        assert_eq!(args.config(), TrainConfig::default(), "config of `fori train`");
+        assert_eq!(args.config().expect("the defaults are possible"), TrainConfig::default(), "config of `fori train`");
     }
 }

@@ -138,8 +138,8 @@ fn move_table(to: &mut TrainConfig, from: &TrainConfig) {
     }
 }
 
-fn flags() -> [Flag; 25] {
-    [
+fn flags() -> Vec<Flag> {
+    vec![
         task_flag!("task", Task::Linreg { .. } => "linreg".into()),
         task_flag!("inputs", Task::Linreg { inputs, .. } => inputs.to_string()),
         task_flag!("outputs", Task::Linreg { outputs, .. } => outputs.to_string()),
@@ -157,6 +157,8 @@ fn flags() -> [Flag; 25] {
         flag!("weight_decay", Overridden, hyper.weight_decay),
         flag!("momentum", Overridden, hyper.momentum),
         Flag { text: |c| (c.hyper.nesterov > 0.0).to_string(), ..flag!("nesterov", Overridden, hyper.nesterov) },
+        // Its parameters cannot be given without it.
+        Flag { text: |c| c.schedule.to_string(), ..flag!("schedule", Overridden, schedule) },
         flag!("batch_size", Not, batch_size),
         flag!("seed", Not, seed),
         flag!("ensemble", Not, ensemble),
@@ -185,12 +187,12 @@ fn sweep(sweep: &[(String, Vec<f64>)]) -> String {
 /// The config of a run, and the checkpoint that it goes on from, if there is one.
 pub(super) fn config(args: &TrainArgs, given: &Given) -> Result<(TrainConfig, Option<Checkpoint>)> {
     args.checkpoint.check()?;
-    let Some(path) = &args.checkpoint.resume else { return Ok((args.config(), None)) };
+    let Some(path) = &args.checkpoint.resume else { return Ok((args.config()?, None)) };
     let checkpoint = Checkpoint::read(path)?;
     let unusable = |reason: Error| Error::Checkpoint { path: path.clone(), reason: reason.to_string() };
     let mut saved = checkpoint.experiment.config(path.clone()).map_err(unusable)?;
     saved.executor = checkpoint.executor.parse::<ExecutorChoice>().map_err(unusable)?;
-    let config = merge(saved, &args.config(), given, args.checkpoint.overrides)?;
+    let config = merge(saved, &args.config()?, given, args.checkpoint.overrides)?;
     let checkpoints = args.checkpoint.config(config.checkpoint.as_ref());
     Ok((TrainConfig { checkpoint: checkpoints, ..config }, Some(checkpoint)))
 }

@@ -10,6 +10,7 @@ use super::optimizer::OptimizerArgs;
 use super::output::say;
 use super::progress::Console;
 use super::resume::{self, CheckpointArgs, Given};
+use super::schedule::ScheduleArgs;
 use super::summary;
 use super::values::{self, Iters, Widths};
 use crate::config::{ExecutorChoice, MAX_MODELS, Task, TrainConfig};
@@ -125,6 +126,8 @@ pub(super) struct TrainArgs {
     #[command(flatten)]
     device: DeviceArgs,
     #[command(flatten)]
+    schedule: ScheduleArgs,
+    #[command(flatten)]
     pub(super) checkpoint: CheckpointArgs,
     /// Steps (parameter updates) to train.
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = values::whole::<u64>(1..=4_000_000_000), help_heading = "Training")]
@@ -146,12 +149,13 @@ pub(super) struct TrainArgs {
 
 impl TrainArgs {
     /// The config of a training run.
-    pub(super) fn config(&self) -> TrainConfig {
-        TrainConfig {
+    pub(super) fn config(&self) -> Result<TrainConfig> {
+        Ok(TrainConfig {
+            schedule: self.schedule.schedule(self.steps)?,
             on_divergence: self.checkpoint.on_divergence,
             checkpoint: self.checkpoint.config(None),
             ..config(&self.model, &self.device, self.steps)
-        }
+        })
     }
 }
 

@@ -59,10 +59,15 @@ pub(super) fn iters(text: &str) -> Result<Iters, String> {
     }
 }
 
+/// A number.
+pub(super) fn number(text: &str) -> Result<f64, String> {
+    text.trim().parse().map_err(|_| "expected a number, as 0.001 or 1e-3".into())
+}
+
 /// A value of the hyperparameter `name`.
 pub(super) fn hyper(name: &'static str) -> impl Fn(&str) -> Result<f64, String> + Clone {
     move |text| {
-        let value = text.trim().parse().map_err(|_| "expected a number, as 0.001 or 1e-3")?;
+        let value = number(text)?;
         possible(name, value).map(|()| value)
     }
 }

@@ -57,7 +57,7 @@ impl<T: Real> Cpu<T> {
     fn oracle(&mut self, model: usize) -> Oracle<'_, T> {
         let hyper = &self.hyper[model];
         let step = u64::from(self.arenas.state[model][0]);
-        let (constants, row) = (hyper.constants(), hyper.at_step(step));
+        let (constants, row) = (hyper.constants(), self.plan.step.row(hyper, step));
         Oracle { plan: &self.plan, arenas: &mut self.arenas, model, constants, row }
     }
 }
@@ -89,7 +89,7 @@ impl CpuExecutor {
 
     fn step_of(&mut self, model: usize) -> f32 {
         let hyper = &self.hyper[model];
-        let rows = (hyper.constants(), hyper.at_step(u64::from(self.arenas.state[model][0])));
+        let rows = (hyper.constants(), self.plan.step.row(hyper, u64::from(self.arenas.state[model][0])));
         let Self { plan, arenas, fast, .. } = self;
         let losses = plan.ops.iter().filter_map(|op| fast.run(op.kind, plan, arenas, model, &rows));
         losses.fold(f32::NAN, |_, loss| loss)

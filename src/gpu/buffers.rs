@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 use super::device::Device;
 use crate::arenas::{Arenas, State, shared_by_models};
 use crate::error::{Error, Result};
-use crate::plan::{Arena, Plan};
+use crate::plan::{Arena, Plan, TrainStep};
 use crate::spec::Hyperparameters;
 
 /// What the host says of a submission: the layout of `Chunk` in `shaders/shared/arenas.wgsl`.
@@ -106,9 +106,16 @@ impl Buffers {
     }
 
     /// Writes the rows of the table for `steps` steps from `first`.
-    pub(super) fn write_rows(&self, device: &Device, hyper: &[Hyperparameters], first: u64, steps: usize) {
+    pub(super) fn write_rows(
+        &self,
+        device: &Device,
+        plan: &TrainStep,
+        hyper: &[Hyperparameters],
+        first: u64,
+        steps: usize,
+    ) {
         let rows: Vec<[f32; 4]> =
-            (first..).take(steps).flat_map(|step| hyper.iter().map(move |h| h.at_step(step))).collect();
+            (first..).take(steps).flat_map(|step| hyper.iter().map(move |h| plan.row(h, step))).collect();
         let offset = 2 * VECTOR * hyper.len() as u64;
         device.queue.write_buffer(&self.table, offset, bytemuck::cast_slice(&rows));
     }

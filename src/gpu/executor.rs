@@ -225,7 +225,7 @@ impl Executor for GpuExecutor {
     fn enqueue(&mut self, chunk: Chunk) -> Result<()> {
         let staging = self.staging.pop().ok_or_else(|| Error::Device("more than two chunks in flight".into()))?;
         let mut report = Report::of(chunk);
-        self.buffers.write_rows(&self.device, &self.hyper, chunk.first_step, chunk.steps);
+        self.buffers.write_rows(&self.device, &self.plan.step, &self.hyper, chunk.first_step, chunk.steps);
         let ops = match &self.pipelines {
             Pipelines::Recorded(ops) if self.submit_per_op => Some(ops.len()),
             _ => None,

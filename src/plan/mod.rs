@@ -13,10 +13,11 @@ pub use layout::{Arena, ArenaSizes, DenseLayer, Tensor};
 pub use ops::{Op, OpKind};
 pub(crate) use ops::{forward_tiles, update_flipped, update_tiles};
 
+use num_traits::Float;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::spec::{Activation, Loss, Model, Optimizer};
+use crate::spec::{Activation, Hyperparameters, Loss, Model, Optimizer, Schedule};
 
 /// Where the batches come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +91,8 @@ pub struct TrainStep {
     pub loss: Loss,
     /// The optimizer.
     pub optimizer: Optimizer,
+    /// The learning rate by the number of updates; the host computes it.
+    pub schedule: Schedule,
     /// Rows of a batch.
     pub batch_size: usize,
     /// Where batches come from.
@@ -105,10 +108,25 @@ pub struct TrainStep {
 }
 
 impl TrainStep {
-    /// A single model with nothing kept for tests.
+    /// A single model at a constant learning rate, with nothing kept for tests.
     pub fn new(model: Model, loss: Loss, optimizer: Optimizer, batch_size: usize, source: Source) -> Self {
-        let products = Products::Tiled { side: 16 };
-        Self { model, loss, optimizer, batch_size, source, models: 1, products, keep_gradients: false, gap: 0 }
+        Self {
+            model,
+            loss,
+            optimizer,
+            schedule: Schedule::Constant,
+            batch_size,
+            source,
+            models: 1,
+            products: Products::Tiled { side: 16 },
+            keep_gradients: false,
+            gap: 0,
+        }
+    }
+
+    /// The row of the step table of a model for step `step`, counted from 0.
+    pub fn row<T: Float>(&self, hyper: &Hyperparameters, step: u64) -> [T; 4] {
+        hyper.at_step(&self.schedule, step)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is trained, as plain values: the model, its activation, the loss, the optimizer and the initial parameters.
+//! What is trained, as plain values: the model, its activation, the loss, the optimizer with its schedule, and the initial parameters.
 //!
 //! Nothing here knows a device. Each enum's `name` is the flag value, the name of the function in WGSL, and the name in
 //! the field's literature.
@@ -8,12 +8,14 @@ mod init;
 mod loss;
 mod model;
 mod optimizer;
+mod schedule;
 
 pub use activation::Activation;
 pub use init::{initial_parameters, linreg_truth};
 pub use loss::Loss;
 pub use model::Model;
 pub use optimizer::{Hyperparameters, Optimizer};
+pub use schedule::{Schedule, ScheduleKind};
 
 use crate::error::{Error, Result};
 

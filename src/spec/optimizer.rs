@@ -3,6 +3,7 @@
 
 use num_traits::Float;
 
+use super::Schedule;
 use crate::error::{Error, Result};
 use crate::real::lit;
 
@@ -44,7 +45,7 @@ super::named_enum!(
 /// [`Optimizer::defaults`] has those of the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hyperparameters {
-    /// Step size. Default 1e-3.
+    /// Step size: the peak of the schedule. Default 1e-3.
     pub learning_rate: f64,
     /// Decay of the first moment. Default 0.9.
     pub b1: f64,
@@ -74,13 +75,14 @@ impl Hyperparameters {
         [row.map(lit), [self.eps, self.weight_decay, self.momentum, self.nesterov].map(lit)]
     }
 
-    /// What depends on the step alone (counted from 0): `[learning_rate, 1/(1-b1^t), 1/(1-b2^t), 1/(1-b1^(t+1))]` with
-    /// `t = step + 1`, formed in f64 (optax forms the powers in f32, which differs by up to 1.3e-5).
-    pub fn at_step<T: Float>(&self, step: u64) -> [T; 4] {
-        #[expect(clippy::cast_precision_loss, reason = "a step count is far below 2^53")]
-        let t = (step + 1) as f64;
+    /// What depends on the number of updates before, `count`, alone: `[learning_rate, 1/(1-b1^t), 1/(1-b2^t),
+    /// 1/(1-b1^(t+1))]` with `t = count + 1`, formed in f64 (optax forms the powers in f32, which differs by up to 1.3e-5).
+    pub fn at_step<T: Float>(&self, schedule: &Schedule, count: u64) -> [T; 4] {
+        #[expect(clippy::cast_precision_loss, reason = "a count of updates is far below 2^53")]
+        let t = (count + 1) as f64;
+        let learning_rate = schedule.at(self.learning_rate, count);
         let correction = |decay: f64, t| 1.0 / (1.0 - decay.powf(t));
-        [self.learning_rate, correction(self.b1, t), correction(self.b2, t), correction(self.b1, t + 1.0)].map(lit)
+        [learning_rate, correction(self.b1, t), correction(self.b2, t), correction(self.b1, t + 1.0)].map(lit)
     }
 }
 

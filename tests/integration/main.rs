@@ -38,6 +38,7 @@ mod plan;
 mod recovery;
 mod rng;
 mod rules;
+mod schedules;
 mod shaders;
 mod tune;
 mod verification;

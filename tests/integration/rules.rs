@@ -1,6 +1,6 @@
 //! Activations, losses, optimizers and whole odd networks against JAX, on the host.
 
-use fori::spec::{Activation, Hyperparameters, Loss, Optimizer};
+use fori::spec::{Activation, Hyperparameters, Loss, Optimizer, Schedule};
 use num_traits::Float;
 
 use crate::common::{assert_close, assert_near, f64s, golden, singles};
@@ -169,7 +169,7 @@ fn optimize<T: Float>(optimizer: Optimizer, hyper: &Hyperparameters, first: &[T]
     let mut slots: Vec<_> = first.iter().map(|&p| (p, [start; 2])).collect();
     let (constants, mut path) = (hyper.constants(), Vec::new());
     for (step, row) in (0..).zip(grads.chunks_exact(first.len())) {
-        let at_step = hyper.at_step(step);
+        let at_step = hyper.at_step(&Schedule::Constant, step);
         for ((p, state), &g) in slots.iter_mut().zip(row) {
             optimizer.update(&constants, &at_step, g, p, state);
         }
@@ -268,7 +268,7 @@ fn optimizers_keep_zero_and_nan() {
     for &optimizer in Optimizer::ALL {
         for eps in [0.0, 1e-8] {
             let hyper = Hyperparameters { eps, momentum: 0.9, nesterov: 1.0, ..optimizer.defaults() };
-            let (constants, at_step) = (hyper.constants::<f32>(), hyper.at_step(0));
+            let (constants, at_step) = (hyper.constants::<f32>(), hyper.at_step(&Schedule::Constant, 0));
             let (mut p, mut state) = (0.0, [0.0; 2]);
             optimizer.update(&constants, &at_step, 0.0, &mut p, &mut state);
             assert_eq!((p, state), (0.0, [0.0; 2]), "{optimizer} with eps {eps}: padding");
