@@ -1,11 +1,15 @@
 //! What a run is, as plain values with their defaults written once. The command line and the library fill the same structs.
 
+mod table;
+
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::gpu::AdapterChoice;
 use crate::spec::{Activation, Hyperparameters, Loss, Optimizer, Schedule};
+pub use table::{Categorical, ImageConfig, Missing, TableConfig, Validation};
 
 /// Where the data comes from.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,15 +21,21 @@ pub enum Task {
         /// Width of `y`. Default 1.
         outputs: usize,
     },
-    /// A numeric CSV file with a header.
-    Csv {
-        /// The file.
-        path: PathBuf,
-        /// Columns to predict.
-        targets: Vec<String>,
-        /// Center and scale each column. Default true.
-        standardize: bool,
-    },
+    /// A table in a file.
+    Table(TableConfig),
+    /// An image: from the coordinates of a pixel to its color.
+    Image(ImageConfig),
+}
+
+impl Task {
+    /// The table that is trained on; `None` for the synthetic task.
+    pub fn table(&self) -> Option<Cow<'_, TableConfig>> {
+        match self {
+            Self::Linreg { .. } => None,
+            Self::Table(table) => Some(Cow::Borrowed(table)),
+            Self::Image(image) => Some(Cow::Owned(image.table())),
+        }
+    }
 }
 
 impl Default for Task {

@@ -7,9 +7,9 @@ use std::time::Instant;
 use crate::arenas::Arenas;
 use crate::calibrate::{Candidates, Choice};
 use crate::checkpoint::{Checkpoint, Origin, Saved, Saver, Saving};
-use crate::config::{ExecutorChoice, Member, Task, TrainConfig};
+use crate::config::{ExecutorChoice, Member, TableConfig, Task, TrainConfig};
 use crate::cpu::{self, CpuExecutor};
-use crate::data::{self, Dataset, Standardize};
+use crate::data::{self, Dataset, Tables};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::gpu::{self, AdapterChoice, AdapterSummary, Device, INSTALL};
@@ -23,7 +23,7 @@ use crate::tune::{self, Trial, Tuned};
 pub struct Trainer {
     config: TrainConfig,
     members: Vec<Member>,
-    table: Option<Dataset>,
+    tables: Option<Tables>,
     plan: Plan,
     executor: Box<dyn Executor>,
     adapter: Option<AdapterSummary>,
@@ -88,8 +88,8 @@ impl Trainer {
         let members = config.members()?;
         let checkpoint = resumed.map(|(checkpoint, _)| checkpoint);
         checkpoint.map_or(Ok(()), |c| c.check_config(&config))?;
-        let (table, mut plan) = plan_of(&config, members.len())?;
-        checkpoint.map_or(Ok(()), |c| c.experiment.check_table(table.as_ref(), &config))?;
+        let (tables, mut plan) = plan_of(&config, members.len())?;
+        checkpoint.map_or(Ok(()), |c| c.experiment.check_tables(tables.as_ref(), &config))?;
         let from = resumed.map(|(checkpoint, path)| (path, checkpoint.step()));
         let saver = config.checkpoint.as_ref().map(|c| Saver::open(c, from)).transpose()?;
         let hyper: Vec<_> = members.iter().map(|m| m.hyper).collect();
@@ -102,7 +102,7 @@ impl Trainer {
             plan = Plan::new(TrainStep { products, ..plan.step })?;
         }
         let start = checkpoint.map_or_else(|| Start::fresh(members.len()), Checkpoint::start);
-        let arenas = arenas_of(&plan, &members, table.as_ref(), checkpoint)?;
+        let arenas = arenas_of(&plan, &members, tables.as_ref().map(|t| &t.train), checkpoint)?;
         let (executor, choice): (Box<dyn Executor>, _) = match &device {
             None => (Box::new(CpuExecutor::new(plan.clone(), hyper, arenas)), None),
             Some(device) => {
@@ -116,11 +116,11 @@ impl Trainer {
         run::check_pace(config.iters_per_submit, executor.capacity())?;
         let adapter = device.map(|d| d.summary);
         let place = adapter.as_ref().map(|a| (a.to_string(), plan.step.products));
-        let origin = Origin::new(&config, table.as_ref(), executor.name(), place);
+        let origin = Origin::new(&config, tables.as_ref(), executor.name(), place);
         if let Some(text) = checkpoint.and_then(|checkpoint| origin.elsewhere(checkpoint)) {
             observer.notice(&text);
         }
-        Ok(Self { config, members, table, plan, executor, adapter, choice, origin, start, saver, started })
+        Ok(Self { config, members, tables, plan, executor, adapter, choice, origin, start, saver, started })
     }
 
     /// Steps that a checkpoint brought.
@@ -141,6 +141,11 @@ impl Trainer {
     /// The adapter, `None` on the cpu executor.
     pub fn adapter(&self) -> Option<&AdapterSummary> {
         self.adapter.as_ref()
+    }
+
+    /// What is trained on; `None` for the synthetic task.
+    pub fn tables(&self) -> Option<&Tables> {
+        self.tables.as_ref()
     }
 
     /// How `auto` came to the executor; `None` where it was named.
@@ -172,8 +177,9 @@ impl Trainer {
         let read = trained.and_then(|outcome| Ok((outcome, self.executor.read()?)));
         let (mut outcome, mut arenas) = read.map_err(|e| saving.name_last(e))?;
         let saved = saving.finish(&mut outcome, &mut arenas);
-        let loss = |table| (0..self.members.len()).map(|m| cpu::loss_over(&self.plan, &arenas, m, table)).collect();
-        let train_losses = self.table.as_ref().map(loss);
+        let loss =
+            |table: &Dataset| (0..self.members.len()).map(|m| cpu::loss_over(&self.plan, &arenas, m, table)).collect();
+        let train_losses = self.tables.as_ref().map(|tables| loss(&tables.train));
         Ok(Trained {
             outcome,
             executor: self.executor.name(),
@@ -204,28 +210,25 @@ fn arenas_of(
     Ok(arenas)
 }
 
-/// The table of a config, if it has one, and its plan for the portable kernels.
+/// The tables of a config, if it has any, and its plan for the portable kernels.
 ///
 /// # Errors
 /// [`Error::Usage`] and [`Error::Data`] for what cannot be trained.
-pub fn plan_of(config: &TrainConfig, models: usize) -> Result<(Option<Dataset>, Plan)> {
-    let (table, source, inputs, outputs) = match &config.task {
+pub fn plan_of(config: &TrainConfig, models: usize) -> Result<(Option<Tables>, Plan)> {
+    let load = |table: &TableConfig| {
+        let tables = data::load(table, config.loss.target_kind(), config.seed)?;
+        let (source, schema) = (Source::Table { rows: tables.train.rows }, &tables.schema);
+        let (inputs, outputs) = (schema.inputs(), schema.targets.outputs());
+        Ok((Some(tables), source, inputs, outputs))
+    };
+    let (tables, source, inputs, outputs) = match &config.task {
         Task::Linreg { inputs, outputs } => (None, Source::Linreg, *inputs, *outputs),
-        Task::Csv { path, targets, standardize } => {
-            let labels = config.loss.has_labels();
-            let standardize = Standardize { features: *standardize, targets: *standardize && !labels };
-            let table = data::read_csv(path, targets, standardize)?;
-            if labels {
-                table.check_labels(path)?;
-            }
-            let (inputs, outputs) = (table.feature_names.len(), table.target_names.len());
-            let source = Source::Table { rows: table.rows };
-            (Some(table), source, inputs, outputs)
-        }
+        Task::Table(table) => load(table)?,
+        Task::Image(image) => load(&image.table())?,
     };
     let model = Model::new(inputs, &config.hidden, outputs, config.activation)?;
     let step = TrainStep::new(model, config.loss, config.optimizer, config.batch_size, source);
-    Ok((table, Plan::new(TrainStep { models, schedule: config.schedule.clone(), ..step })?))
+    Ok((tables, Plan::new(TrainStep { models, schedule: config.schedule.clone(), ..step })?))
 }
 
 /// Floating-point operations per step below which a thread pool costs a software adapter more than it brings.
@@ -278,12 +281,13 @@ fn open_device(config: &TrainConfig, plan: &Plan, observer: &mut dyn Observer) -
 /// As [`Trainer::new`], and [`Error::Usage`] where there is no adapter to tune for.
 pub fn tune(config: &TrainConfig, observer: &mut dyn Observer) -> Result<(String, Tuned, Vec<Trial>)> {
     let members = config.members()?;
-    let (table, plan) = plan_of(config, members.len())?;
+    let (tables, plan) = plan_of(config, members.len())?;
     let seeds: Vec<_> = members.iter().map(|m| m.seed).collect();
     let hyper: Vec<_> = members.iter().map(|m| m.hyper).collect();
     let device = open_device(config, &plan, observer)?
         .ok_or_else(|| Error::Usage("there is nothing to tune on the cpu executor: an adapter is needed".into()))?;
-    let initial = |plan: &Plan| Arenas::initial(plan, &seeds, table.as_ref(), 0.0);
+    let table = tables.as_ref().map(|t| &t.train);
+    let initial = |plan: &Plan| Arenas::initial(plan, &seeds, table, 0.0);
     let arenas = initial(&plan)?;
     let candidates =
         Candidates { device: &device, plan: &plan, hyper: &hyper, arenas: &arenas, checked: config.checked, steps: 1 };

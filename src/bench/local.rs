@@ -9,7 +9,7 @@ use super::{BenchConfig, Way};
 use crate::arenas::Arenas;
 use crate::calibrate::Candidates;
 use crate::cpu::CpuExecutor;
-use crate::data::Dataset;
+use crate::data::Tables;
 use crate::error::Result;
 use crate::executor::{Chunk, Executor, Report};
 use crate::gpu::{Device, Found, MEASURED_SUBMISSIONS};
@@ -107,7 +107,7 @@ impl Local {
         }
         let seeds: Vec<_> = members.iter().map(|m| m.seed).collect();
         let hyper: Vec<_> = members.iter().map(|m| m.hyper).collect();
-        let arenas = Arenas::initial(&plan, &seeds, table.rows.as_ref(), 0.0)?;
+        let arenas = Arenas::initial(&plan, &seeds, table.tables.as_ref().map(|t| &t.train), 0.0)?;
         let submissions = if way == Way::OpByOp { plan.ops.len() } else { 1 };
         let executor: Box<dyn Executor> = match device {
             None => Box::new(CpuExecutor::new(plan, hyper, arenas)),
@@ -204,7 +204,7 @@ impl Contestant for Local {
 /// Where batches come from, read once for all ways.
 pub(super) struct Source {
     /// The table, where there is one.
-    pub(super) rows: Option<Dataset>,
+    pub(super) tables: Option<Tables>,
     /// The portable plan of one way.
     pub(super) plan: Plan,
 }
@@ -213,8 +213,8 @@ impl Source {
     /// Reads the data.
     pub(super) fn read(config: &BenchConfig) -> Result<Self> {
         let models = config.train.members()?.len();
-        let (rows, plan) = plan_of(&config.train, models)?;
-        Ok(Self { rows, plan })
+        let (tables, plan) = plan_of(&config.train, models)?;
+        Ok(Self { tables, plan })
     }
 }
 

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::file::Checksum;
-use crate::config::{CheckpointConfig, Task, TrainConfig};
-use crate::data::{Dataset, Standardization};
+use crate::config::{CheckpointConfig, ImageConfig, TableConfig, Task, TrainConfig};
+use crate::data::{Schema, Tables};
 use crate::error::{Error, Result};
 use crate::spec::{Hyperparameters, Schedule};
 
@@ -37,55 +37,47 @@ pub struct Experiment {
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
 enum TaskRecord {
     Linreg { inputs: usize, outputs: usize },
-    Csv { data: String, target: Vec<String>, standardize: bool, rows: usize, checksum: String },
+    Table { config: TableConfig, data: Fingerprint },
+    Image { config: ImageConfig, data: Fingerprint },
 }
 
-/// The columns of a table, and how each was centered and scaled: `(v - mean) / std`.
+/// What tells a table from another: its rows, and a checksum of the names and of the numbers as they are trained on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Columns {
-    /// The inputs, in order.
-    pub features: Vec<Column>,
-    /// What is predicted, in order.
-    pub targets: Vec<Column>,
+struct Fingerprint {
+    rows: usize,
+    validation_rows: usize,
+    checksum: String,
 }
 
-/// A column of a table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Column {
-    /// Its name in the header.
-    pub name: String,
-    /// Mean, in the units of the file.
-    pub mean: f64,
-    /// Standard deviation, in the units of the file.
-    pub std: f64,
-}
-
-impl Columns {
-    /// Those of a table.
-    pub fn of(table: &Dataset) -> Self {
-        let columns = |names: &[String], scale: &Standardization| {
-            let numbers = scale.mean.iter().zip(&scale.std);
-            names.iter().zip(numbers).map(|(name, (&mean, &std))| Column { name: name.clone(), mean, std }).collect()
-        };
-        let features = columns(&table.feature_names, &table.feature_scale);
-        Self { features, targets: columns(&table.target_names, &table.target_scale) }
+impl Fingerprint {
+    fn of(tables: Option<&Tables>) -> Self {
+        let sets = tables.into_iter().flat_map(|tables| std::iter::once(&tables.train).chain(&tables.validation));
+        let mut sum = Checksum::default();
+        for set in sets {
+            for name in set.feature_names.iter().chain(&set.target_names) {
+                sum.text(name);
+            }
+            for values in [&set.features, &set.targets].into_iter().chain(&set.weights) {
+                sum.words(values.iter().map(|v| v.to_bits()));
+            }
+        }
+        let validation = tables.and_then(|tables| tables.validation.as_ref());
+        Self {
+            rows: tables.map_or(0, |tables| tables.train.rows),
+            validation_rows: validation.map_or(0, |set| set.rows),
+            checksum: sum.to_string(),
+        }
     }
 }
 
 impl Experiment {
-    /// That of a config, with its table.
-    pub fn of(config: &TrainConfig, table: Option<&Dataset>) -> Self {
-        let task = match &config.task {
-            Task::Linreg { inputs, outputs } => TaskRecord::Linreg { inputs: *inputs, outputs: *outputs },
-            Task::Csv { path, targets, standardize } => TaskRecord::Csv {
-                data: path.to_string_lossy().into_owned(),
-                target: targets.clone(),
-                standardize: *standardize,
-                rows: table.map_or(0, |t| t.rows),
-                checksum: table.map_or(String::new(), fingerprint),
-            },
+    /// That of a config, with its tables.
+    pub fn of(config: &TrainConfig, tables: Option<&Tables>) -> Self {
+        let task = match config.task.clone() {
+            Task::Linreg { inputs, outputs } => TaskRecord::Linreg { inputs, outputs },
+            Task::Table(config) => TaskRecord::Table { config, data: Fingerprint::of(tables) },
+            Task::Image(config) => TaskRecord::Image { config, data: Fingerprint::of(tables) },
         };
         Self {
             task,
@@ -112,11 +104,10 @@ impl Experiment {
     /// # Errors
     /// [`Error::Usage`] for a name or a number that this version does not have.
     pub fn config(&self, path: PathBuf) -> Result<TrainConfig> {
-        let task = match &self.task {
-            TaskRecord::Linreg { inputs, outputs } => Task::Linreg { inputs: *inputs, outputs: *outputs },
-            TaskRecord::Csv { data, target, standardize, .. } => {
-                Task::Csv { path: data.into(), targets: target.clone(), standardize: *standardize }
-            }
+        let task = match self.task.clone() {
+            TaskRecord::Linreg { inputs, outputs } => Task::Linreg { inputs, outputs },
+            TaskRecord::Table { config, .. } => Task::Table(config),
+            TaskRecord::Image { config, .. } => Task::Image(config),
         };
         let mut hyper = Hyperparameters::default();
         for (name, &value) in &self.hyperparameters {
@@ -146,45 +137,44 @@ impl Experiment {
         Ok(config)
     }
 
-    /// Widths of the input and of the output, by the task or by the columns of its table.
-    pub(super) fn widths(&self, columns: Option<&Columns>) -> Result<(usize, usize), String> {
-        match (&self.task, columns) {
+    /// Widths of the input and of the output, by the task or by the schema of its table.
+    pub(super) fn widths(&self, schema: Option<&Schema>) -> Result<(usize, usize), String> {
+        match (&self.task, schema) {
             (TaskRecord::Linreg { inputs, outputs }, None) => Ok((*inputs, *outputs)),
-            (TaskRecord::Csv { .. }, Some(columns)) => Ok((columns.features.len(), columns.targets.len())),
-            _ => Err("its experiment and its standardization do not fit together".into()),
+            (TaskRecord::Table { .. } | TaskRecord::Image { .. }, Some(schema)) => {
+                Ok((schema.inputs(), schema.targets.outputs()))
+            }
+            _ => Err("its experiment and its schema do not fit together".into()),
         }
     }
 
-    /// Whether a table is the one that the experiment was begun with.
+    /// Whether tables are those that the experiment was begun with.
     ///
     /// # Errors
     /// [`Error::Data`] with what differs.
-    pub fn check_table(&self, table: Option<&Dataset>, config: &TrainConfig) -> Result<()> {
-        let (Some(table), Task::Csv { path, .. }) = (table, &config.task) else { return Ok(()) };
-        let TaskRecord::Csv { data, rows, checksum, .. } = &self.task else { return Ok(()) };
-        let what = if table.rows != *rows {
-            format!("it has {} rows, and {rows} were trained on", table.rows)
-        } else if fingerprint(table) != *checksum {
-            "its columns or numbers are others".into()
-        } else {
-            return Ok(());
+    pub fn check_tables(&self, tables: Option<&Tables>, config: &TrainConfig) -> Result<()> {
+        let (flag, was, data) = match &self.task {
+            TaskRecord::Linreg { .. } => return Ok(()),
+            TaskRecord::Table { config, data } => ("--data", &config.path, data),
+            TaskRecord::Image { config, data } => ("--image", &config.path, data),
         };
+        let found = Fingerprint::of(tables);
+        let rows = [
+            (found.rows, data.rows, "were trained on"),
+            (found.validation_rows, data.validation_rows, "were validated with"),
+        ];
+        let other = rows.iter().find(|(found, was, _)| found != was);
+        let what = match other {
+            Some((found, was, what)) => format!("it has {found} rows, and {was} {what}"),
+            None if found.checksum != data.checksum => "its columns or numbers are others".into(),
+            None => return Ok(()),
+        };
+        let path = config.task.table().map_or_else(Default::default, |table| table.path.clone());
         Err(Error::Data(format!(
-            "--data {}: not the table of the checkpoint, which was {data}: {what}; name the right file with --data and \
-             --target, or start anew without --resume",
-            path.display()
+            "{flag} {}: not the table of the checkpoint, which was {}: {what}; name the right file with {flag}, or start anew \
+             without --resume",
+            path.display(),
+            was.display()
         )))
     }
-}
-
-/// A checksum of the names and of the numbers as they are trained on.
-fn fingerprint(table: &Dataset) -> String {
-    let mut sum = Checksum::default();
-    for name in table.feature_names.iter().chain(&table.target_names) {
-        sum.text(name);
-    }
-    for values in [&table.features, &table.targets] {
-        sum.words(values.iter().map(|v| v.to_bits()));
-    }
-    sum.to_string()
 }

@@ -18,7 +18,7 @@ use crate::spec::Model;
 const FORMAT: &str = "fori checkpoint";
 
 /// The version of the format that is written, and the only one that is read.
-pub const FORMAT_VERSION: &str = "1";
+pub const FORMAT_VERSION: &str = "2";
 
 /// The longest header that is read: that of 100,000 swept values takes a quarter of it.
 const MAX_HEADER: u64 = 8 << 20;
@@ -107,7 +107,7 @@ impl Checkpoint {
             ("format_version", FORMAT_VERSION.into()),
             ("fori_version", env!("CARGO_PKG_VERSION").into()),
             ("experiment", json(serde_json::to_string(&self.experiment))?),
-            ("standardization", json(serde_json::to_string(&self.columns))?),
+            ("schema", json(serde_json::to_string(&self.schema))?),
             ("executor", self.executor.clone()),
             ("adapter", self.adapter.clone()),
             ("kernels", json(serde_json::to_string(&self.kernels))?),
@@ -191,10 +191,10 @@ impl Checkpoint {
         let unusable =
             |what: &str, e: serde_json::Error| format!("its {what} cannot be used: {}", shown(&e.to_string()));
         let experiment = serde_json::from_str(&text("experiment")).map_err(|e| unusable("experiment", e))?;
-        let columns = serde_json::from_str(&text("standardization")).map_err(|e| unusable("standardization", e))?;
+        let schema = serde_json::from_str(&text("schema")).map_err(|e| unusable("schema", e))?;
         let kernels = serde_json::from_str(&text("kernels")).map_err(|e| unusable("kernels", e))?;
         let (executor, adapter) = (text("executor"), text("adapter"));
-        Ok(Self { experiment, columns, executor, adapter, kernels, tensors: BTreeMap::new() })
+        Ok(Self { experiment, schema, executor, adapter, kernels, tensors: BTreeMap::new() })
     }
 
     /// Name and shape of the tensors that the experiment asks for.
@@ -202,7 +202,7 @@ impl Checkpoint {
         let unusable = |e: Error| format!("its experiment cannot be used: {}", shown(&e.to_string()));
         let config = self.experiment.config(Default::default()).map_err(unusable)?;
         let models = config.member_count().map_err(unusable)?;
-        let (inputs, outputs) = self.experiment.widths(self.columns.as_ref())?;
+        let (inputs, outputs) = self.experiment.widths(self.schema.as_ref())?;
         let model = Model::new(inputs, &config.hidden, outputs, config.activation).map_err(unusable)?;
         Ok(all_tensors(&model, config.optimizer, models))
     }

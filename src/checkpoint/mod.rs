@@ -12,7 +12,7 @@
 //! | `loss` | F32 | `()` | the loss of the last step that had a finite one |
 //!
 //! In a run of several models each has a leading axis of models. The metadata is text: `format` (`fori checkpoint`),
-//! `format_version`, `fori_version`, `experiment` and `standardization` (JSON), `executor`, `adapter`, `kernels` (JSON), and
+//! `format_version`, `fori_version`, `experiment` and `schema` (JSON), `executor`, `adapter`, `kernels` (JSON), and
 //! `checksum`, which covers all the rest. Invariant: a file is taken whole or refused; nothing of a refused one is used.
 
 mod experiment;
@@ -21,15 +21,16 @@ mod saver;
 mod saving;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-pub use experiment::{Columns, Experiment};
+pub use experiment::Experiment;
 pub use file::FORMAT_VERSION;
 pub use saver::Saver;
 pub use saving::{Saved, Saving};
 
 use crate::arenas::Arenas;
-use crate::config::{Task, TrainConfig};
-use crate::data::Dataset;
+use crate::config::{TrainConfig, Validation};
+use crate::data::{Schema, Tables};
 use crate::error::{Error, Result};
 use crate::outcome::Start;
 use crate::plan::{Arena, Plan, Products};
@@ -40,8 +41,8 @@ use crate::spec::{Model, Optimizer};
 pub struct Checkpoint {
     /// What is trained.
     pub experiment: Experiment,
-    /// The columns of its table, if it has one.
-    pub columns: Option<Columns>,
+    /// How the columns of its table became numbers, if it has one.
+    pub schema: Option<Schema>,
     /// The executor that made it: `recorded`, `persistent` or `cpu`.
     pub executor: String,
     /// The adapter that made it; empty on the cpu executor.
@@ -103,8 +104,8 @@ impl Checkpoint {
             let words = words.collect();
             tensors.insert(name, Words { shape, words });
         }
-        let Origin { experiment, columns, executor, adapter, kernels } = of.clone();
-        Self { experiment, columns, executor, adapter, kernels, tensors }
+        let Origin { experiment, schema, executor, adapter, kernels } = of.clone();
+        Self { experiment, schema, executor, adapter, kernels, tensors }
     }
 
     /// Puts the state into the arenas of a plan of the same experiment.
@@ -138,12 +139,14 @@ impl Checkpoint {
                 config.steps
             )));
         }
-        match &config.task {
-            // The name comes from a file: a device or a pipe of that name would never end.
-            Task::Csv { path, .. } if path.exists() && !path.is_file() => {
-                Err(Error::Data(format!("--data {}: expected a CSV file with a header", path.display())))
-            }
-            _ => Ok(()),
+        let Some(table) = config.task.table() else { return Ok(()) };
+        let validation =
+            table.validation.iter().filter_map(|v| if let Validation::File(path) = v { Some(path) } else { None });
+        // The names come from a file: a device or a pipe of that name would never end.
+        let strange = |path: &&PathBuf| path.exists() && !path.is_file();
+        match [&table.path].into_iter().chain(&table.labels).chain(validation).find(strange) {
+            Some(path) => Err(Error::Data(format!("--data {}: expected a file with a table", path.display()))),
+            None => Ok(()),
         }
     }
 
@@ -180,8 +183,8 @@ impl Checkpoint {
 pub struct Origin {
     /// What is trained.
     pub experiment: Experiment,
-    /// The columns of its table, if it has one.
-    pub columns: Option<Columns>,
+    /// How the columns of its table became numbers, if it has one.
+    pub schema: Option<Schema>,
     /// The executor.
     pub executor: String,
     /// The adapter; empty on the cpu executor.
@@ -191,16 +194,16 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Of a run by its config and its table, an executor by its name, and the adapter with its kernels.
+    /// Of a run by its config and its tables, an executor by its name, and the adapter with its kernels.
     pub fn new(
         config: &TrainConfig,
-        table: Option<&Dataset>,
+        tables: Option<&Tables>,
         executor: &str,
         adapter: Option<(String, Products)>,
     ) -> Self {
-        let (experiment, columns) = (Experiment::of(config, table), table.map(Columns::of));
+        let (experiment, schema) = (Experiment::of(config, tables), tables.map(|t| t.schema.clone()));
         let (adapter, kernels) = adapter.map_or((String::new(), None), |(name, kernels)| (name, Some(kernels)));
-        Self { experiment, columns, executor: executor.into(), adapter, kernels }
+        Self { experiment, schema, executor: executor.into(), adapter, kernels }
     }
 
     /// Where another executor or adapter than that of a checkpoint goes on with it: that the numbers may differ.

@@ -2,6 +2,7 @@
 
 mod adapters;
 mod bench;
+mod data;
 mod doctor;
 mod optimizer;
 mod output;

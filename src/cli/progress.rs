@@ -69,6 +69,9 @@ impl Console {
         if self.quiet {
             return;
         }
+        if let Some(tables) = trainer.tables() {
+            say(&tables.summary);
+        }
         let model = &trainer.plan().step.model;
         let widths: Vec<_> = model.widths.iter().map(ToString::to_string).collect();
         let place = trainer.adapter().map_or("this processor".into(), ToString::to_string);

@@ -8,7 +8,7 @@ use clap::{ArgMatches, Args, parser::ValueSource};
 use super::train::TrainArgs;
 use super::values;
 use crate::checkpoint::Checkpoint;
-use crate::config::{CheckpointConfig, ExecutorChoice, OnDivergence, Task, TrainConfig};
+use crate::config::{CheckpointConfig, ExecutorChoice, OnDivergence, Task, TrainConfig, Validation};
 use crate::error::{Error, Result};
 
 /// Flags of checkpoints.
@@ -127,15 +127,31 @@ macro_rules! task_flag {
 fn task(task: &Task) -> String {
     match task {
         Task::Linreg { .. } => "the linreg task".into(),
-        Task::Csv { path, .. } => format!("the table {}", path.display()),
+        Task::Table(table) => format!("the table {}", table.path.display()),
+        Task::Image(image) => format!("the image {}", image.path.display()),
     }
 }
 
-/// Takes over where the table is: what it holds is compared when it is read.
-fn move_table(to: &mut TrainConfig, from: &TrainConfig) {
-    if let (Task::Csv { path: to, .. }, Task::Csv { path: from, .. }) = (&mut to.task, &from.task) {
-        to.clone_from(from);
+/// Takes over where the data is: what it holds is compared when it is read.
+fn move_data(to: &mut TrainConfig, from: &TrainConfig) {
+    match (&mut to.task, &from.task) {
+        (Task::Table(to), Task::Table(from)) => {
+            to.path.clone_from(&from.path);
+            to.labels.clone_from(&from.labels);
+        }
+        (Task::Image(to), Task::Image(from)) => to.path.clone_from(&from.path),
+        _ => {}
     }
+}
+
+/// The rows to validate with, in a message.
+fn validation(task: &Task) -> String {
+    task.table().and_then(|table| table.validation.as_ref().map(Validation::to_string)).unwrap_or("none".into())
+}
+
+/// Names in a message.
+fn names(names: &[String]) -> String {
+    if names.is_empty() { "none".into() } else { names.join(",") }
 }
 
 fn flags() -> Vec<Flag> {
@@ -143,9 +159,16 @@ fn flags() -> Vec<Flag> {
         task_flag!("task", Task::Linreg { .. } => "linreg".into()),
         task_flag!("inputs", Task::Linreg { inputs, .. } => inputs.to_string()),
         task_flag!("outputs", Task::Linreg { outputs, .. } => outputs.to_string()),
-        Flag { take: move_table, ..task_flag!("data", Task::Csv { .. } => "a table".into()) },
-        task_flag!("target", Task::Csv { targets, .. } => targets.join(",")),
-        task_flag!("no_standardize", Task::Csv { standardize, .. } => (!standardize).to_string()),
+        Flag { take: move_data, ..task_flag!("data", Task::Table(_) => "a table".into()) },
+        Flag { take: move_data, ..task_flag!("labels", Task::Table(_) => "a table".into()) },
+        Flag { take: move_data, ..task_flag!("image", Task::Image(_) => "an image".into()) },
+        task_flag!("target", Task::Table(t) => names(&t.targets)),
+        task_flag!("features", Task::Table(t) => names(&t.features)),
+        task_flag!("exclude", Task::Table(t) => names(&t.exclude)),
+        Flag { name: "validation", may: May::Not, text: |c| validation(&c.task), take: |_, _| {} },
+        task_flag!("weight_column", Task::Table(t) => names(t.weight.as_slice())),
+        task_flag!("missing", Task::Table(t) => t.missing.to_string()),
+        task_flag!("no_standardize", Task::Table(t) => (!t.standardize).to_string()),
         Flag { text: |c| widths(&c.hidden), ..flag!("hidden", Not, hidden) },
         named_flag!("activation", Not, activation),
         named_flag!("loss", Not, loss),

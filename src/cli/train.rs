@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
+use super::data::DataArgs;
 use super::optimizer::OptimizerArgs;
 use super::output::say;
 use super::progress::Console;
@@ -13,7 +14,7 @@ use super::resume::{self, CheckpointArgs, Given};
 use super::schedule::ScheduleArgs;
 use super::summary;
 use super::values::{self, Iters, Widths};
-use crate::config::{ExecutorChoice, MAX_MODELS, Task, TrainConfig};
+use crate::config::{ExecutorChoice, MAX_MODELS, Task, TrainConfig, Validation};
 use crate::error::{Error, Result};
 use crate::gpu::AdapterChoice;
 use crate::interrupt;
@@ -24,24 +25,8 @@ use crate::trainer::{Trained, Trainer};
 /// Flags that say what is trained.
 #[derive(Debug, Args)]
 pub(super) struct ModelArgs {
-    /// Built-in task. linreg: learn y = x w + b + 0.1 noise from batches drawn anew each step.
-    #[arg(long, value_name = "NAME", value_parser = ["linreg"], conflicts_with = "data", help_heading = "Data")]
-    task: Option<String>,
-    /// Width of the input of the linreg task.
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = values::width, conflicts_with = "data", help_heading = "Data")]
-    inputs: usize,
-    /// Width of the output of the linreg task.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::width, conflicts_with = "data", help_heading = "Data")]
-    outputs: usize,
-    /// Train on the rows of a numeric CSV file with a header.
-    #[arg(long, value_name = "FILE.csv", requires = "target", help_heading = "Data")]
-    data: Option<PathBuf>,
-    /// Column to predict; several with commas. All other columns are inputs.
-    #[arg(long, value_name = "COLUMN", value_delimiter = ',', requires = "data", help_heading = "Data")]
-    target: Vec<String>,
-    /// Use the columns as they are, instead of centering each and scaling it to unit variance.
-    #[arg(long, requires = "data", help_heading = "Data")]
-    no_standardize: bool,
+    #[command(flatten)]
+    data: DataArgs,
     /// Widths of the hidden layers with commas between them; none for a linear model.
     #[arg(long, value_name = "WIDTHS", default_value = "64,64", value_parser = values::widths, help_heading = "Model")]
     hidden: Widths,
@@ -161,14 +146,8 @@ impl TrainArgs {
 
 /// The config that the flags describe.
 pub(super) fn config(model: &ModelArgs, device: &DeviceArgs, steps: u64) -> TrainConfig {
-    let task = match &model.data {
-        Some(path) => {
-            Task::Csv { path: path.clone(), targets: model.target.clone(), standardize: !model.no_standardize }
-        }
-        None => Task::Linreg { inputs: model.inputs, outputs: model.outputs },
-    };
     TrainConfig {
-        task,
+        task: model.data.task(),
         hidden: model.hidden.0.clone(),
         activation: model.activation,
         loss: model.loss,
@@ -191,13 +170,16 @@ pub(super) fn config(model: &ModelArgs, device: &DeviceArgs, steps: u64) -> Trai
 
 /// Names the flag of a file that the operating system refused.
 pub(super) fn name_flag(error: Error, config: &TrainConfig) -> Error {
-    let data = if let Task::Csv { path, .. } = &config.task { Some(path) } else { None };
-    match error {
-        Error::Io { path, source } if data == Some(&path) => {
-            Error::Data(format!("--data {}: {source}; expected a CSV file with a header", path.display()))
-        }
-        other => other,
-    }
+    let table = config.task.table();
+    let (Error::Io { path, source }, Some(table)) = (&error, &table) else { return error };
+    let flag = match (&config.task, &table.validation) {
+        (Task::Image(_), _) if table.path == *path => "--image",
+        (_, Some(Validation::File(validation))) if validation == path => "--validation",
+        _ if table.labels.as_ref() == Some(path) => "--labels",
+        _ => "--data",
+    };
+    let expected = if flag == "--image" { "a PNG or JPEG file" } else { "a CSV file with a header, or another table" };
+    Error::Data(format!("{flag} {}: {source}; expected {expected}", path.display()))
 }
 
 /// Trains, reporting on the way.

@@ -4,6 +4,7 @@
 
 use std::ops::RangeInclusive;
 
+use crate::config::Validation;
 use crate::spec::{Activation, Hyperparameters, Model};
 
 /// Parses by `FromStr`.
@@ -62,6 +63,16 @@ pub(super) fn iters(text: &str) -> Result<Iters, String> {
 /// A number.
 pub(super) fn number(text: &str) -> Result<f64, String> {
     text.trim().parse().map_err(|_| "expected a number, as 0.001 or 1e-3".into())
+}
+
+/// The value of `--validation`: a share of the rows, or a file.
+pub(super) fn validation(text: &str) -> Result<Validation, String> {
+    match text.trim().parse::<f64>() {
+        Ok(share) if share > 0.0 && share < 1.0 => Ok(Validation::Share(share)),
+        Ok(_) => Err("expected a share above 0 and below 1, as 0.2, or a file".into()),
+        Err(_) if text.trim().is_empty() => Err("expected a share of the rows, as 0.2, or a file".into()),
+        Err(_) => Ok(Validation::File(text.into())),
+    }
 }
 
 /// A value of the hyperparameter `name`.

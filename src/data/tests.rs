@@ -13,19 +13,23 @@ fn file(contents: impl AsRef<[u8]>) -> (TempDir, PathBuf) {
     (dir, path)
 }
 
-fn strings(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
+fn config(path: &Path, targets: &[&str], standardize: bool) -> TableConfig {
+    TableConfig { standardize, ..TableConfig::new(path, targets) }
+}
+
+fn load_numbers(path: &Path, targets: &[&str], standardize: bool) -> Result<Tables> {
+    load(&config(path, targets, standardize), TargetKind::Numbers, 0)
 }
 
 fn read(contents: impl AsRef<[u8]>, targets: &[&str], standardize: bool) -> Result<Dataset> {
     let (_dir, path) = file(contents);
-    read_csv(&path, &strings(targets), standardize)
+    load_numbers(&path, targets, standardize).map(|tables| tables.train)
 }
 
 /// The text of the error, without the path that it must start with.
 fn refusal(contents: impl AsRef<[u8]>, targets: &[&str], standardize: bool) -> String {
     let (_dir, path) = file(contents);
-    match read_csv(&path, &strings(targets), standardize) {
+    match load_numbers(&path, targets, standardize) {
         Err(Error::Data(text)) => {
             text.strip_prefix(&format!("{}, ", path.display())).expect("the text starts with the path").to_owned()
         }
@@ -41,8 +45,6 @@ fn features_keep_file_order_and_targets_the_order_given() {
     assert_eq!(data.target_names, ["z", "y"], "targets");
     assert_eq!(data.features, [1.0, 3.0, 5.0, 7.0], "features are row-major");
     assert_eq!(data.targets, [4.0, 2.0, 8.0, 6.0], "targets are row-major");
-    assert_eq!(data.feature_scale, Standardization::identity(2), "features unscaled");
-    assert_eq!(data.target_scale, Standardization::identity(2), "targets unscaled");
 }
 
 #[test]
@@ -73,25 +75,29 @@ fn large_integers_and_short_forms_parse_as_floats() {
 
 #[test]
 fn values_are_refused_with_line_column_and_cure() {
-    let long = format!("a,y\n{},2\n", "x".repeat(60));
-    let cut = format!("line 2: column \"a\": expected a number, found \"{}\"...; only numeric", "x".repeat(40));
+    let long = format!("a,y\n1,{}\n", "x".repeat(60));
+    let cut = format!("line 2: column \"y\": expected a number, found \"{}\"...; this loss", "x".repeat(40));
     let rows: [(&str, &str, &str); 17] = [
         ("empty field", "a,y\n1,2\n,4\n", "line 3: column \"a\": missing value: expected a number, found \"\"; fill"),
         ("blank field", "a,y\n1,  \n", "line 2: column \"y\": missing value"),
         ("marker", "a,y\n1,2\nN/A,3\n", "line 3: column \"a\": missing value: expected a number, found \"N/A\""),
-        ("text", "a,y\nred,2\n", "line 2: column \"a\": expected a number, found \"red\"; only numeric"),
-        ("categories", "a,y\nred,2\n", "remove or encode the column"),
-        ("decimal comma", "a,y\n\"1,5\",2\n", "line 2: column \"a\": expected a number, found \"1,5\""),
+        ("text", "a,y\n1,2\nred,2\n", "line 3: column \"a\": expected a number, found \"red\"; correct the value"),
+        ("categories", "a,y\n1,2\nred,2\n", "encode the column, or leave it out with --exclude"),
+        ("decimal comma", "a,y\n1,2\n\"1,5\",2\n", "line 3: column \"a\": expected a number, found \"1,5\""),
         ("long text", &long, &cut),
-        ("NaN", "a,y\n1,2\n3,nan\n", "line 3: column \"y\": expected a finite number, found \"nan\"; fill in"),
-        ("infinity", "a,y\n1,-inf\n", "line 2: column \"y\": expected a finite number, found \"-inf\""),
-        ("beyond f64", "a,y\n1e999,1\n", "line 2: column \"a\": expected a finite number, found \"1e999\""),
+        (
+            "NaN",
+            "a,y\n1,2\n3,nan\n",
+            "line 3: column \"y\": missing value: expected a number, found \"nan\"; fill it in",
+        ),
+        ("infinity", "a,y\n1,2\n1,-inf\n", "line 3: column \"y\": expected a finite number, found \"-inf\""),
+        ("beyond f64", "a,y\n1,1\n1e999,1\n", "line 3: column \"a\": expected a finite number, found \"1e999\""),
         ("CRLF", "a,y\r\n1,2\r\n3,x\r\n", "line 3: column \"y\""),
         ("CR", "a,y\r1,2\r3,x\r", "line 3: column \"y\""),
         ("empty lines", "\r\n\na,y\r\n\r\n\r\n1,x\r\n", "line 6: column \"y\""),
         ("byte order mark", "\u{feff}\n\na,y\n1,x\n", "line 4: column \"y\""),
         ("line breaks in quotes", "\"a\n\n\",y\n\"1\r\n\",2\n3,x\n", "line 6: column \"y\""),
-        ("control characters", "\"a\u{1b}b\",y\nx,1\n", "line 2: column \"a\\u{1b}b\""),
+        ("control characters", "\"a\u{1b}b\",y\n1,1\nx,1\n", "line 3: column \"a\\u{1b}b\""),
         ("open quote", "a,y\n1,2\n3,\"4\n5,6\n", "line 3: column \"y\": expected a number, found \"4\\n5,6\"; look"),
     ];
     for (name, text, want) in rows {
@@ -102,7 +108,7 @@ fn values_are_refused_with_line_column_and_cure() {
 
 #[test]
 fn rows_and_headers_are_refused_with_line_and_cure() {
-    let rows: [(&str, &str, &[&str], &str); 19] = [
+    let rows: [(&str, &str, &[&str], &str); 18] = [
         ("short row", "a,b,y\n1,2,3\n4,5\n", &["y"], "line 3: expected 3 fields, found 2; look for"),
         ("long row", "a,b,y\n1,2,3,4\n", &["y"], "line 2: expected 3 fields, found 4"),
         ("open quote", "a,y\n\"1,2\n3,4\n", &["y"], "line 2: expected 2 fields, found 1; look for"),
@@ -114,12 +120,6 @@ fn rows_and_headers_are_refused_with_line_and_cure() {
         ("no name", "a,,y\n1,2,3\n", &["y"], "line 1: column 2 has no name; name it"),
         ("trailing comma", "\na,y, \n1,2,3\n", &["y"], "line 2: column 3 has no name"),
         ("same name", "a,y,\" a\"\n1,2,3\n", &["y"], "line 1: columns 1 and 3 are both named \"a\"; rename"),
-        (
-            "no target",
-            "a,y\n1,2\n",
-            &[],
-            "line 1: no target column was given; give --target one or more of \"a\", \"y\"",
-        ),
         ("target twice", "a,y\n1,2\n", &["y", "y"], "line 1: --target names \"y\" twice; name each"),
         ("only targets", "a,y\n1,2\n", &["y", "a"], "line 1: --target names every column; leave at least one"),
         (
@@ -130,7 +130,12 @@ fn rows_and_headers_are_refused_with_line_and_cure() {
         ),
         ("misspelling", "age,progression\n1,2\n", &["progresion"], "did you mean \"progression\"? (available"),
         ("case", "age,Y\n1,2\n", &["y"], "--target \"y\": no such column; did you mean \"Y\"?"),
-        ("semicolons", "a;y\n1;2\n", &["y"], "fields must be separated by commas (available columns: \"a;y\")"),
+        (
+            "semicolons",
+            "a;y\n1;2\n",
+            &["y"],
+            "fields must be separated by commas, in a .tsv by tabs (available columns: \"a;y\")",
+        ),
         ("no header", "1,2\n3,4\n", &["y"], "the first line must be a header (available columns: \"1\", \"2\")"),
     ];
     for (name, text, targets, want) in rows {
@@ -142,7 +147,8 @@ fn rows_and_headers_are_refused_with_line_and_cure() {
 #[test]
 fn a_wide_header_is_listed_in_part() {
     let names: Vec<String> = (0..25).map(|c| format!("pixel{c}")).collect();
-    let got = refusal(names.join(",") + "\n", &["label"], false);
+    let rows = "1,".repeat(24);
+    let got = refusal(format!("{}\n{rows}1\n", names.join(",")), &["label"], false);
     assert!(got.ends_with("\"pixel18\", \"pixel19\" and 5 more)"), "{got}");
 }
 
@@ -173,29 +179,28 @@ fn overflow_of_f32_is_refused_unless_standardized_away() {
 fn files_that_cannot_be_read_are_io_errors() {
     let dir = tempfile::tempdir().expect("a temporary directory can be made");
     for path in [dir.path().to_path_buf(), dir.path().join("absent.csv")] {
-        let got = read_csv(&path, &strings(&["y"]), false);
+        let got = load_numbers(&path, &["y"], false);
         assert!(matches!(&got, Err(Error::Io { path: named, .. }) if *named == path), "{got:?}");
     }
 }
 
 #[test]
 fn a_column_is_scaled_by_its_population_deviation() {
-    // The sample deviation (ddof = 1) of the first column would be 2.14.
-    let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0].map(|v| [v, 0.1, v * 1e-200]).concat();
-    let scale = Standardization::of(&values, 3);
-    assert_eq!(scale.mean[..2], [5.0, 0.1], "means");
-    assert_eq!(scale.std[..2], [2.0, 1.0], "deviations; that of a constant column is 1");
-    assert!((scale.std[2] / 2e-200 - 1.0).abs() < 1e-12, "small units do not vanish: {}", scale.std[2]);
-    let scaled = scale.apply(&values);
-    assert_eq!(scaled[..2], [-1.5, 0.0], "first row");
-    assert!((scaled[2] + 1.5).abs() < 1e-6, "first row in small units: {}", scaled[2]);
-    assert_eq!(Standardization::of(&[], 2), Standardization::identity(2), "no rows");
+    let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
+    let moments = |scale: f64| standardize::moments(values.iter().map(move |v| v * scale));
+    // The sample deviation (ddof = 1) would be 2.14.
+    assert_eq!(moments(1.0), (5.0, 2.0), "mean and deviation");
+    let (mean, std) = moments(1e-200);
+    assert!((std / 2e-200 - 1.0).abs() < 1e-12 && (mean / 5e-200 - 1.0).abs() < 1e-12, "small units: {mean} {std}");
+    assert_eq!(standardize::moments([0.1; 8].into_iter()), (0.1, 1.0), "the deviation of a constant column is 1");
+    assert_eq!(standardize::moments(std::iter::empty()), (0.0, 1.0), "no rows");
 }
 
 #[test]
 fn diabetes_is_read_and_standardized() {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/diabetes.csv"));
-    let data = read_csv(path, &strings(&["progression"]), true).expect("a numeric table");
+    let tables = load_numbers(path, &["progression"], true).expect("a numeric table");
+    let data = &tables.train;
     assert_eq!((data.rows, data.feature_names.len()), (442, 10), "rows and features");
     assert_eq!(data.feature_names[..3], ["age", "sex", "bmi"], "first features");
     assert_eq!(data.target_names, ["progression"], "target");
@@ -209,14 +214,16 @@ fn diabetes_is_read_and_standardized() {
             assert!((std - 1.0).abs() < 1e-6, "deviation of column {c}: {std}");
         }
     }
-    assert!((data.target_scale.mean[0] - 152.133_484_162_895_9).abs() < 1e-9, "mean of progression");
-    assert!((data.target_scale.std[0] - 77.005_745_869_450_4).abs() < 1e-9, "deviation of progression");
+    let schema::Targets::Numbers { columns } = &tables.schema.targets else { panic!("{:?}", tables.schema) };
+    assert!((columns[0].mean - 152.133_484_162_895_9).abs() < 1e-9, "mean of progression");
+    assert!((columns[0].std - 77.005_745_869_450_4).abs() < 1e-9, "deviation of progression");
 }
 
 #[test]
 fn a_text_label_is_refused() {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/iris.csv"));
-    let got = read_csv(path, &strings(&["species"]), true);
-    let want = "iris.csv, line 2: column \"species\": expected a number, found \"setosa\"; only numeric columns";
+    let got = load_numbers(path, &["species"], true);
+    let want = "iris.csv, line 2: column \"species\": expected a number, found \"setosa\"; this loss \
+                predicts numbers: for classes, use --loss softmax_cross_entropy";
     assert!(matches!(&got, Err(Error::Data(text)) if text.contains(want)), "{got:?}");
 }

@@ -20,15 +20,29 @@ pub enum Loss {
     BinaryCrossEntropy,
 }
 
+/// What the outputs of a network are compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TargetKind {
+    /// Any numbers, one output each.
+    Numbers,
+    /// Labels from 0 to 1, or one of two classes; one logit each. They are never standardized.
+    Labels,
+    /// One of several classes, one logit per class.
+    Classes,
+}
+
 super::named_enum!(
     Loss, "loss", Mse => "mse", Mae => "mae", Huber => "huber", LogCosh => "log_cosh",
     BinaryCrossEntropy => "binary_cross_entropy",
 );
 
 impl Loss {
-    /// Whether its targets are labels from 0 to 1, which are never standardized.
-    pub fn has_labels(self) -> bool {
-        self == Self::BinaryCrossEntropy
+    /// What it compares the outputs of a network with.
+    pub fn target_kind(self) -> TargetKind {
+        match self {
+            Self::Mse | Self::Mae | Self::Huber | Self::LogCosh => TargetKind::Numbers,
+            Self::BinaryCrossEntropy => TargetKind::Labels,
+        }
     }
 
     /// Value and derivative by the prediction of one element, before the mean.

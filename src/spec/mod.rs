@@ -12,7 +12,7 @@ mod schedule;
 
 pub use activation::Activation;
 pub use init::{initial_parameters, linreg_truth};
-pub use loss::Loss;
+pub use loss::{Loss, TargetKind};
 pub use model::Model;
 pub use optimizer::{Hyperparameters, Optimizer};
 pub use schedule::{Schedule, ScheduleKind};

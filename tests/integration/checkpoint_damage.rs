@@ -114,9 +114,9 @@ fn each_kind_of_damage_has_its_reason() {
         (altered, "its checksum is not that of its contents"),
         (edited(|h| h["__metadata__"] = json!({"format": "pt"})), "not written by fori"),
         (edited(|h| drop(h.as_object_mut().and_then(|h| h.remove("__metadata__")))), "not written by fori"),
-        (text("format_version", "2"), "version 2 of the format"),
+        (text("format_version", "9"), "version 9 of the format"),
         (text("experiment", "{\"seed\":NaN}"), "its experiment cannot be used"),
-        (text("standardization", "{\"features\":[{\"mean\":NaN}]}"), "its standardization cannot be used"),
+        (text("schema", "{\"inputs\":[{\"mean\":NaN}]}"), "its schema cannot be used"),
         (text("adapter", "another"), "its checksum"),
         (edited(|h| h["key"]["shape"] = json!([1_u64 << 60, 2])), "damaged"),
         (

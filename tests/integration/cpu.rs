@@ -2,7 +2,7 @@
 
 use fori::arenas::Arenas;
 use fori::cpu::{Cpu, CpuExecutor};
-use fori::data::{Dataset, Standardization};
+use fori::data::Dataset;
 use fori::executor::{Chunk, Executor};
 use fori::plan::{Plan, Source, TrainStep};
 use fori::spec::{Activation, Hyperparameters, Loss, Model, Optimizer};
@@ -30,8 +30,7 @@ fn small_table(rows: usize, inputs: usize, outputs: usize) -> Dataset {
         target_names: names("t", outputs),
         features: values(rows * inputs, 0.1),
         targets: values(rows * outputs, 0.05),
-        feature_scale: Standardization::identity(inputs),
-        target_scale: Standardization::identity(outputs),
+        weights: None,
     }
 }
 

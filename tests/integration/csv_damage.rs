@@ -1,7 +1,9 @@
 //! Tables that are not what they were written as: read whole, or refused with the file and the place.
 
-use fori::data::read_csv;
+use fori::config::{Missing, TableConfig};
+use fori::data::load;
 use fori::error::Error;
+use fori::spec::TargetKind;
 
 use crate::common::Random;
 
@@ -40,7 +42,13 @@ fn twenty_thousand_damaged_tables_are_read_whole_or_refused_with_the_file() {
             damage(&mut bytes, &mut random);
         }
         std::fs::write(&path, &bytes).expect("a file");
-        let table = read_csv(&path, &["y".into()], random.below(2) == 0);
+        let config = TableConfig {
+            standardize: random.below(2) == 0,
+            missing: Missing::ALL[random.below(3)],
+            ..TableConfig::new(&path, &["y"])
+        };
+        let kind = [TargetKind::Numbers, TargetKind::Labels, TargetKind::Classes][random.below(8).min(2) % 3];
+        let table = load(&config, kind, 0).map(|tables| tables.train);
         let shown = || format!("round {round}: {:?}", String::from_utf8_lossy(&bytes));
         match table {
             Ok(table) => {

@@ -6,7 +6,7 @@
 use fori::arenas::Arenas;
 use fori::config::Member;
 use fori::cpu::Cpu;
-use fori::data::{Dataset, Standardization};
+use fori::data::Dataset;
 use fori::executor::Executor;
 use fori::gpu::Device;
 use fori::plan::{Arena, Plan, Products, Source, TrainStep};
@@ -111,8 +111,7 @@ impl Case {
             target_names: names(outputs),
             features: draw(100, self.table * inputs),
             targets: draw(101, self.table * outputs),
-            feature_scale: Standardization::identity(inputs),
-            target_scale: Standardization::identity(outputs),
+            weights: None,
         }
     }
 }

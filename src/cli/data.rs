@@ -1,0 +1,76 @@
+//! Flags of the data.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args};
+
+use super::values;
+use crate::config::{ImageConfig, Missing, TableConfig, Task, Validation};
+
+/// Flags that say what is trained on.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("files").args(["data", "image"]))]
+pub(super) struct DataArgs {
+    /// Built-in task. linreg: learn y = x w + b + 0.1 noise from batches drawn anew each step.
+    #[arg(long, value_name = "NAME", value_parser = ["linreg"], conflicts_with = "files", help_heading = "Data")]
+    task: Option<String>,
+    /// Width of the input of the linreg task.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = values::width, conflicts_with = "files", help_heading = "Data")]
+    inputs: usize,
+    /// Width of the output of the linreg task.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::width, conflicts_with = "files", help_heading = "Data")]
+    outputs: usize,
+    /// Train on the rows of a table: .csv, .tsv (with a header, also .gz), .npy, .npz, .safetensors, IDX (as MNIST's), .parquet.
+    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    data: Option<PathBuf>,
+    /// Labels of the images of an IDX file [default: the file beside it with labels-idx1 for images-idx3 in its name]
+    #[arg(long, value_name = "FILE", requires = "data", help_heading = "Data")]
+    labels: Option<PathBuf>,
+    /// Learn the color of each pixel of a PNG or JPEG file from its coordinates.
+    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    image: Option<PathBuf>,
+    /// Column to predict; several with commas. All other columns are inputs.
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',', requires = "data", help_heading = "Data")]
+    target: Vec<String>,
+    /// Columns to use as inputs, with commas between them [default: all others]
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "data", help_heading = "Data")]
+    features: Vec<String>,
+    /// Columns to leave out, with commas between them.
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "data", help_heading = "Data")]
+    exclude: Vec<String>,
+    /// Column with the weight of each row in the loss.
+    #[arg(long, value_name = "COLUMN", requires = "data", help_heading = "Data")]
+    weight_column: Option<String>,
+    /// Rows to validate with and not to train on: a share of the table, as 0.2, drawn by the seed (of classes, that share of
+    /// each), or another file.
+    #[arg(long, value_name = "SHARE|FILE", value_parser = values::validation, requires = "files", help_heading = "Data")]
+    validation: Option<Validation>,
+    /// What to do about missing values: error, drop (leave the row out), mean (fill in the mean of the column; a missing text
+    /// becomes a category of its own).
+    #[arg(long, value_name = "WHAT", default_value = "error", value_parser = values::named::<Missing>, requires = "data", help_heading = "Data")]
+    missing: Missing,
+    /// Use the columns as they are, instead of centering each and scaling it to unit variance.
+    #[arg(long, requires = "data", help_heading = "Data")]
+    no_standardize: bool,
+}
+
+impl DataArgs {
+    /// The task that they describe.
+    pub(super) fn task(&self) -> Task {
+        match (&self.data, &self.image) {
+            (Some(path), _) => Task::Table(TableConfig {
+                labels: self.labels.clone(),
+                targets: self.target.clone(),
+                features: self.features.clone(),
+                exclude: self.exclude.clone(),
+                weight: self.weight_column.clone(),
+                validation: self.validation.clone(),
+                standardize: !self.no_standardize,
+                missing: self.missing,
+                ..TableConfig::new(path, &[])
+            }),
+            (None, Some(path)) => Task::Image(ImageConfig { path: path.clone(), validation: self.validation.clone() }),
+            (None, None) => Task::Linreg { inputs: self.inputs, outputs: self.outputs },
+        }
+    }
+}
