@@ -2,8 +2,6 @@
 // history[step] = 1/(B O) sum_bo f(h[b,o], y[b,o]);  delta[b,o] = 1/(B O) f'(h[b,o], y[b,o]), zero in the padding.
 // One workgroup; an invocation walks every LANES-th row, then a tree of fixed shape adds the partial sums.
 
-var<workgroup> partial_sums: array<f32, LANES>;
-
 fn loss(tile: u32, lane: u32) {
     let last = LAYERS[LAYER_COUNT - 1u];
     let base = model * ACTIVATIONS_SIZE;
@@ -17,16 +15,9 @@ fn loss(tile: u32, lane: u32) {
             activations[base + last.delta + at] = keep_columns(lost.slope, v, used) / LOSS_COUNT;
         }
     }
-    partial_sums[lane] = dot(sum, vec4<f32>(1.0));
-    synchronize();
-    for (var half = LANES / 2u; half > 0u; half /= 2u) {
-        if (lane < half) {
-            partial_sums[lane] += partial_sums[lane + half];
-        }
-        synchronize();
-    }
+    let total = sum_of_lanes(dot(sum, vec4<f32>(1.0)), lane);
     if (lane == 0u) {
-        let mean = partial_sums[0] / LOSS_COUNT;
+        let mean = total / LOSS_COUNT;
         history[slot()] = mean;
         if (not_finite(mean) && state[model].w == 0u) {
             state[model].w = state[model].x + 1u;

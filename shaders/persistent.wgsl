@@ -30,6 +30,7 @@ fn train(lane: u32) {
             }
         }
         synchronize();
+        finish_update(lane);
         advance(0u, lane);
         synchronize();
     }

@@ -102,6 +102,10 @@ pub struct TrainConfig {
     pub hyper: Hyperparameters,
     /// The learning rate by the number of updates. Default constant.
     pub schedule: Schedule,
+    /// Steps whose mean gradient makes one update. Default 1.
+    pub accumulate: u32,
+    /// Weight decay takes from biases too. Default true.
+    pub decay_bias: bool,
     /// Rows of a batch. Default 64.
     pub batch_size: usize,
     /// Steps to train. Default 20,000.
@@ -140,6 +144,8 @@ impl Default for TrainConfig {
             optimizer: Optimizer::default(),
             hyper: Hyperparameters::default(),
             schedule: Schedule::default(),
+            accumulate: 1,
+            decay_bias: true,
             batch_size: 64,
             steps: 20_000,
             seed: 0,
@@ -207,6 +213,19 @@ impl TrainConfig {
     pub fn member_count(&self) -> Result<usize> {
         self.check_sweep()?;
         Ok(self.sweep.iter().fold(self.ensemble, |n, (_, values)| n * values.len()))
+    }
+
+    /// Whether some model has a hyperparameter above 0.
+    pub(crate) fn uses(&self, name: &str) -> bool {
+        match self.sweep.iter().find(|(swept, _)| swept == name) {
+            Some((_, values)) => values.iter().any(|&value| value > 0.0),
+            None => self.hyper.named().any(|(known, value)| known == name && value > 0.0),
+        }
+    }
+
+    /// The learning rate of a model in step `step`, counted from 0.
+    pub fn learning_rate(&self, member: &Member, step: u64) -> f64 {
+        self.schedule.at(member.hyper.learning_rate, step / u64::from(self.accumulate.max(1)))
     }
 
     /// Checks that the sweep names each hyperparameter once and asks for some models, but not for too many.

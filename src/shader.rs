@@ -10,7 +10,7 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 
 use crate::error::{Error, Result};
 use crate::plan::{Arena, Op, OpKind, Plan, Products, Source};
-use crate::plan::{activation_of, forward_tiles, update_flipped, update_tiles};
+use crate::plan::{TILE_VECTORS, activation_of, forward_tiles, update_flipped, update_tiles};
 
 /// How a plan is executed on a device: it decides the entry points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,10 +41,13 @@ const SHARED: &[File] = files![
     "shared/activations.wgsl",
     "shared/losses.wgsl",
     "shared/optimizers.wgsl",
+    "shared/sums.wgsl",
     "shared/dense.wgsl",
     "loss.wgsl",
     "advance.wgsl",
 ];
+const FUSED: &[File] = files!["fused.wgsl"];
+const SEPARATE: &[File] = files!["separate.wgsl", "norm.wgsl", "update.wgsl"];
 const SAMPLE_LINREG: &[File] = files!["sample_linreg.wgsl"];
 const SAMPLE_TABLE: &[File] = files!["sample_table.wgsl"];
 const TILED: &[File] =
@@ -78,13 +81,14 @@ impl Shader {
             Source::Linreg => SAMPLE_LINREG,
             Source::Table { .. } => SAMPLE_TABLE,
         };
+        let update = if plan.step.is_fused() { FUSED } else { SEPARATE };
         let walker = match walk {
             Walk::Recorded => RECORDED,
             Walk::Persistent => PERSISTENT,
         };
         let mut shader = Self { text: String::new(), parts: Vec::new() };
         shader.add("prelude", &prelude(plan));
-        for file in [SHARED, sample, products, walker].into_iter().flatten() {
+        for file in [SHARED, sample, products, update, walker].into_iter().flatten() {
             shader.add(file.name, &format!("\n// ---- {}\n{}", file.name, file.text));
         }
         shader.add("entry points", &entry_points(plan, walk));
@@ -159,7 +163,10 @@ fn prelude(plan: &Plan) -> String {
         let _ = writeln!(text, "const {name}: u32 = {value}u;");
     }
     let _ = writeln!(text, "const LOSS_COUNT: f32 = {}.0;", step.batch_size * last.outputs);
-    let _ = writeln!(text, "const KEEP_GRADIENTS: bool = {};", step.keep_gradients);
+    for (name, value) in [("CLIP_VALUE", step.clip_value), ("DECAY_BIAS", step.decay_bias)] {
+        let _ = writeln!(text, "const {name}: bool = {value};");
+    }
+    text.push_str(&after_gradients(plan));
     text.push_str(&layers(plan));
     let activation = activation_of(step, 0);
     let _ = write!(
@@ -169,6 +176,35 @@ fn prelude(plan: &Plan) -> String {
          \nfn optimizer_rule(s: Slots, g: vec4<f32>, h: Hyper) -> Slots {{\n    return {}(s, g, h);\n}}\n",
         step.loss, step.optimizer,
     );
+    text
+}
+
+/// Constants of what follows the gradients.
+fn after_gradients(plan: &Plan) -> String {
+    let step = &plan.step;
+    if step.is_fused() {
+        return format!("const KEEP_GRADIENTS: bool = {};\n", step.keep_gradients);
+    }
+    let offset = |name| plan.tensor(name).map_or(0, |t| t.offset);
+    let parameters = plan.parameters();
+    let mut text = format!("const CLIP_NORM: bool = {};\n", step.clip_norm);
+    for (name, value) in [
+        ("ACCUMULATE", step.accumulate as usize),
+        ("GRADS_SIZE", plan.sizes.of(Arena::Grads)),
+        ("NORM_PARTS", offset("norm_parts")),
+        ("NORM", offset("norm")),
+        ("TILE_VECTORS", TILE_VECTORS),
+        ("PARAMETER_TILES", plan.parameter_tiles()),
+        ("PARAMETER_COUNT", parameters.len()),
+    ] {
+        let _ = writeln!(text, "const {name}: u32 = {value}u;");
+    }
+    let _ = writeln!(text, "const PARAMETERS = array<Parameter, {}>(", parameters.len());
+    for p in parameters {
+        let (vectors, is_bias) = (p.vectors, u32::from(p.is_bias));
+        let _ = writeln!(text, "    Parameter({}u, {vectors}u, {}u, {is_bias}u),", p.offset, p.first_tile);
+    }
+    text.push_str(");\n");
     text
 }
 

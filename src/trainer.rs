@@ -228,7 +228,16 @@ pub fn plan_of(config: &TrainConfig, models: usize) -> Result<(Option<Tables>, P
     };
     let model = Model::new(inputs, &config.hidden, outputs, config.activation)?;
     let step = TrainStep::new(model, config.loss, config.optimizer, config.batch_size, source);
-    Ok((tables, Plan::new(TrainStep { models, schedule: config.schedule.clone(), ..step })?))
+    let step = TrainStep {
+        models,
+        schedule: config.schedule.clone(),
+        clip_value: config.uses("clip_value"),
+        clip_norm: config.uses("clip_norm"),
+        accumulate: config.accumulate,
+        decay_bias: config.decay_bias,
+        ..step
+    };
+    Ok((tables, Plan::new(step)?))
 }
 
 /// Floating-point operations per step below which a thread pool costs a software adapter more than it brings.

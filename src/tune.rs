@@ -111,7 +111,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 pub fn cache_key(adapter: &AdapterSummary, plan: &Plan) -> String {
     let s = &plan.step;
     format!(
-        "fori {} | {adapter} | {:?} {} {} {} batch {} models {} {:?}",
+        "fori {} | {adapter} | {:?} {} {} {} batch {} models {} {:?}{}",
         env!("CARGO_PKG_VERSION"),
         s.model.widths,
         s.model.activation,
@@ -119,7 +119,8 @@ pub fn cache_key(adapter: &AdapterSummary, plan: &Plan) -> String {
         s.optimizer,
         s.batch_size,
         s.models,
-        s.source
+        s.source,
+        if s.is_fused() { "" } else { " separate update" },
     )
 }
 

@@ -1,6 +1,8 @@
-// g[i,o] = sum_b x[b,i] delta[b,o], gb[o] = sum_b delta[b,o]; kernel and bias are updated from them.
+// g[i,o] = sum_b x[b,i] delta[b,o], gb[o] = sum_b delta[b,o]; kernel and bias are updated from them,
+// or they are stored.
 // The columns of one factor go to the lanes, four each; eight columns of the other are broadcast, four rows at a time. The
-// wider factor has the lanes: delta, or x where the layer is flipped. Reads activations, updates params and optimizer.
+// wider factor has the lanes: delta, or x where the layer is flipped. Reads activations, updates params and optimizer,
+// or writes grads.
 
 fn dense_update(l: Layer, tile: u32, lane: u32) {
     let flipped = l.update_flipped != 0u;
@@ -69,7 +71,7 @@ fn dense_update(l: Layer, tile: u32, lane: u32) {
         let first_rows = select(narrow_vector == 0u && second == 0u, wide_vector == 0u, flipped);
         if (select(i < l.inputs, first_rows, is_bias) && (second == 0u || both)) {
             let at = select(l.kernel + i * l.output_vectors, l.bias, is_bias) + column;
-            update_parameters(at, kept_result(lane, r), hyper);
+            use_gradient(at, kept_result(lane, r), is_bias, hyper);
         }
     }
 }

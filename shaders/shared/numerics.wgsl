@@ -73,3 +73,8 @@ const VANISHING: f32 = 1e-36;
 fn flush(v: vec4<f32>, below: f32) -> vec4<f32> {
     return select(v, vec4<f32>(), abs(v) < vec4<f32>(below));
 }
+
+// NaN by its bits: compilers may assume that there is none.
+fn is_nan(v: vec4<f32>) -> vec4<bool> {
+    return (bitcast<vec4<u32>>(v) & vec4<u32>(0x7FFFFFFFu)) > vec4<u32>(0x7F800000u);
+}

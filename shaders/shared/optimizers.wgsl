@@ -1,6 +1,7 @@
 // Optimizers: parameter and state from the gradient. The prelude's `optimizer_rule` calls the plan's.
 
-// constants: (b1, 1-b1, b2, 1-b2), (eps, weight_decay, momentum, nesterov)
+// constants: (b1, 1-b1, b2, 1-b2), (eps, weight_decay, momentum, nesterov); the table has a third row of them,
+// (clip_value, clip_norm, 0, 0), in which 0 means none
 // step: (learning_rate, 1/(1-b1^t), 1/(1-b2^t), 1/(1-b1^(t+1)))
 struct Hyper {
     constants0: vec4<f32>,
@@ -83,13 +84,30 @@ fn adagrad(s: Slots, g: vec4<f32>, h: Hyper) -> Slots {
 fn lion(s: Slots, g: vec4<f32>, h: Hyper) -> Slots {
     let blend = h.constants0.y * g + h.constants0.x * s.mu;
     // NaN must reach the parameter, whose loss then shows it; what `sign` makes of it is left open.
-    let is_nan = (bitcast<vec4<u32>>(blend) & vec4<u32>(0x7FFFFFFFu)) > vec4<u32>(0x7F800000u);
-    let update = select(sign(blend), blend, is_nan) + h.constants1.y * s.p;
+    let update = select(sign(blend), blend, is_nan(blend)) + h.constants1.y * s.p;
     return Slots(s.p - h.step.x * update, h.constants0.w * g + h.constants0.z * s.mu, s.nu);
 }
 
 fn load_hyper() -> Hyper {
-    return Hyper(table[2u * model], table[2u * model + 1u], table[2u * MODELS + slot()]);
+    return Hyper(table[3u * model], table[3u * model + 1u], table[3u * MODELS + slot()]);
+}
+
+// The numbers for a kernel or for a bias, which need not decay.
+fn hyper_of(h: Hyper, is_bias: bool) -> Hyper {
+    if (DECAY_BIAS || !is_bias) {
+        return h;
+    }
+    return Hyper(h.constants0, h.constants1 * vec4<f32>(1.0, 0.0, 1.0, 1.0), h.step);
+}
+
+// `g` cut to ±clip_value (optax clip); NaN stays NaN.
+fn clip_value(g: vec4<f32>) -> vec4<f32> {
+    if (!CLIP_VALUE) {
+        return g;
+    }
+    let limit = table[3u * model + 2u].x;
+    let clipped = clamp(g, vec4<f32>(-limit), vec4<f32>(limit));
+    return select(clipped, g, is_nan(g) | vec4<bool>(limit == 0.0));
 }
 
 // Applies the gradient `g` to the parameters at `index` of params.
@@ -111,8 +129,5 @@ fn update_parameters(index: u32, g: vec4<f32>, h: Hyper) {
     }
     if (OPTIMIZER_SLOTS > 1u) {
         optimizer[second] = flush(s.nu, VANISHING);
-    }
-    if (KEEP_GRADIENTS) {
-        grads[at] = g;
     }
 }

@@ -1,5 +1,6 @@
-// g[i,o] = sum_b x[b,i] delta[b,o], gb[o] = sum_b delta[b,o]; kernel and bias are updated from them.
-// A tile is 4 SIDE inputs x 4 SIDE outputs. Reads activations, updates params and optimizer.
+// g[i,o] = sum_b x[b,i] delta[b,o], gb[o] = sum_b delta[b,o]; kernel and bias are updated from them,
+// or they are stored.
+// A tile is 4 SIDE inputs x 4 SIDE outputs. Reads activations, updates params and optimizer, or writes grads.
 
 fn dense_update(l: Layer, tile: u32, lane: u32) {
     let x = Matrix(model * ACTIVATIONS_SIZE + l.input, ROWS, l.input_vectors);
@@ -18,11 +19,11 @@ fn dense_update(l: Layer, tile: u32, lane: u32) {
         let hyper = load_hyper();
         for (var r = 0u; r < 4u; r++) {
             if (i + r < l.inputs) {
-                update_parameters(l.kernel + (i + r) * l.output_vectors + column, g[r], hyper);
+                use_gradient(l.kernel + (i + r) * l.output_vectors + column, g[r], false, hyper);
             }
         }
         if (i == 0u) {
-            update_parameters(l.bias + column, bias, hyper);
+            use_gradient(l.bias + column, bias, true, hyper);
         }
     }
 }

@@ -204,7 +204,7 @@ impl Checkpoint {
         let models = config.member_count().map_err(unusable)?;
         let (inputs, outputs) = self.experiment.widths(self.schema.as_ref())?;
         let model = Model::new(inputs, &config.hidden, outputs, config.activation).map_err(unusable)?;
-        Ok(all_tensors(&model, config.optimizer, models))
+        Ok(all_tensors(&model, config.optimizer, config.accumulate, models))
     }
 
     /// Whether the state words can be.

@@ -6,6 +6,7 @@
 //! |---|---|---|---|
 //! | `layers.0.kernel`, `layers.0.bias`, ... | F32 | `(in, out)`, `(out)` | parameters |
 //! | `mu.layers.0.kernel`, ... | F32 | as the parameters | state of the optimizer, by its names in optax |
+//! | `acc_grads.layers.0.kernel`, ... | F32 | as the parameters | the gradients that are being added up, as in optax's MultiSteps |
 //! | `key` | U32 | `(2)` | the random key, which is also the position in the data |
 //! | `step` | U32 | `()` | finished steps, as optax's `count` |
 //! | `diverged` | U32 | `()` | the step, counted from 1, at which the model diverged; 0 if it did not |
@@ -69,23 +70,24 @@ fn is_float(name: &str) -> bool {
 }
 
 /// Name and shape of the trained tensors of one model.
-fn trained_tensors(model: &Model, optimizer: Optimizer) -> Vec<(String, Vec<usize>)> {
+fn trained_tensors(model: &Model, optimizer: Optimizer, accumulate: u32) -> Vec<(String, Vec<usize>)> {
     let layer = |(i, (inputs, outputs)): (usize, (usize, usize))| {
         [(format!("layers.{i}.kernel"), vec![inputs, outputs]), (format!("layers.{i}.bias"), vec![outputs])]
     };
     let params: Vec<_> = model.layers().enumerate().flat_map(layer).collect();
-    let slots = optimizer.state_names().iter();
+    let sums = (accumulate > 1).then_some(&"acc_grads");
+    let slots = optimizer.state_names().iter().chain(sums);
     let state =
         slots.flat_map(|slot| params.iter().map(move |(name, shape)| (format!("{slot}.{name}"), shape.clone())));
     params.iter().cloned().chain(state).collect()
 }
 
 /// Name and shape of every tensor of a checkpoint.
-fn all_tensors(model: &Model, optimizer: Optimizer, models: usize) -> BTreeMap<String, Vec<usize>> {
+fn all_tensors(model: &Model, optimizer: Optimizer, accumulate: u32, models: usize) -> BTreeMap<String, Vec<usize>> {
     let state = STATE.map(|(name, words)| (name.to_owned(), if words == 1 { vec![] } else { vec![words] }));
     let lead = if models == 1 { None } else { Some(models) };
     let shaped = |(name, shape): (String, Vec<usize>)| (name, lead.into_iter().chain(shape).collect());
-    trained_tensors(model, optimizer).into_iter().chain(state).map(shaped).collect()
+    trained_tensors(model, optimizer, accumulate).into_iter().chain(state).map(shaped).collect()
 }
 
 impl Checkpoint {
@@ -93,7 +95,7 @@ impl Checkpoint {
     pub fn capture(of: &Origin, plan: &Plan, arenas: &Arenas<f32>, losses: &[f32]) -> Self {
         let step = &plan.step;
         let mut tensors = BTreeMap::new();
-        for (name, shape) in all_tensors(&step.model, step.optimizer, step.models) {
+        for (name, shape) in all_tensors(&step.model, step.optimizer, step.accumulate, step.models) {
             let words = (0..step.models).flat_map(|model| match (name.as_str(), arenas.state[model]) {
                 ("step", [step, ..]) => vec![step],
                 ("key", [_, k0, k1, _]) => vec![k0, k1],
@@ -111,7 +113,7 @@ impl Checkpoint {
     /// Puts the state into the arenas of a plan of the same experiment.
     pub fn restore(&self, plan: &Plan, arenas: &mut Arenas<f32>) {
         let models = plan.step.models;
-        for (name, _) in trained_tensors(&plan.step.model, plan.step.optimizer) {
+        for (name, _) in trained_tensors(&plan.step.model, plan.step.optimizer, plan.step.accumulate) {
             let (words, Some(tensor)) = (self.words(&name), plan.tensor(&name)) else { continue };
             let per_model = words.chunks_exact(words.len() / models);
             for (model, words) in per_model.enumerate() {

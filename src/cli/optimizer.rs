@@ -35,6 +35,18 @@ pub(super) struct OptimizerArgs {
     /// Look ahead by one step of the momentum (sgd).
     #[arg(long, help_heading = "Optimizer")]
     nesterov: bool,
+    /// Let weight decay take from kernels only (adamw, lion).
+    #[arg(long, help_heading = "Optimizer")]
+    no_bias_decay: bool,
+    /// Cut every gradient to ±C; 0 is no limit.
+    #[arg(long, value_name = "C", default_value_t = 0.0, value_parser = values::hyper("clip_value"), help_heading = "Optimizer")]
+    clip_value: f64,
+    /// Scale all gradients of a model down to the global norm C, after --clip-value; 0 is no limit.
+    #[arg(long, value_name = "C", default_value_t = 0.0, value_parser = values::hyper("clip_norm"), help_heading = "Optimizer")]
+    clip_norm: f64,
+    /// Make one update from the mean gradient of N steps. Schedules count updates.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::whole::<u32>(1..=1_000_000), help_heading = "Optimizer")]
+    pub(super) accumulate: u32,
 }
 
 impl OptimizerArgs {
@@ -49,7 +61,14 @@ impl OptimizerArgs {
             weight_decay: self.weight_decay.unwrap_or(defaults.weight_decay),
             momentum: self.momentum.unwrap_or(defaults.momentum),
             nesterov: f64::from(u8::from(self.nesterov)),
+            clip_value: self.clip_value,
+            clip_norm: self.clip_norm,
         }
+    }
+
+    /// Whether weight decay takes from biases.
+    pub(super) fn decay_bias(&self) -> bool {
+        !self.no_bias_decay
     }
 }
 
@@ -74,7 +93,8 @@ mod tests {
     fn flags_replace_the_defaults_of_the_optimizer() {
         for &optimizer in Optimizer::ALL {
             assert_eq!(hyper(&format!("--optimizer {optimizer}")), optimizer.defaults(), "{optimizer} without flags");
-            let given = "--learning-rate 0.5 --b1 0.1 --b2 0.2 --eps 0.3 --weight-decay 0.4 --momentum 0.6 --nesterov";
+            let given = "--learning-rate 0.5 --b1 0.1 --b2 0.2 --eps 0.3 --weight-decay 0.4 --momentum 0.6 --nesterov \
+                         --clip-value 0.7 --clip-norm 0.8";
             let want = Hyperparameters {
                 learning_rate: 0.5,
                 b1: 0.1,
@@ -83,6 +103,8 @@ mod tests {
                 weight_decay: 0.4,
                 momentum: 0.6,
                 nesterov: 1.0,
+                clip_value: 0.7,
+                clip_norm: 0.8,
             };
             assert_eq!(hyper(&format!("--optimizer {optimizer} {given}")), want, "{optimizer} with all flags");
         }

@@ -11,7 +11,6 @@ use crate::config::{Member, TrainConfig};
 use crate::error::{Error, Result};
 use crate::metrics::{MetricsWriter, Row};
 use crate::run::Observer;
-use crate::spec::Schedule;
 use crate::trainer::Trainer;
 
 /// Prints an error on stderr; an interruption is none.
@@ -25,7 +24,7 @@ pub(super) fn complain(error: &Error) {
 /// The observer of the command line.
 pub(super) struct Console {
     members: Vec<Member>,
-    schedule: Schedule,
+    config: TrainConfig,
     steps: u64,
     /// Reported steps on the screen.
     every: u64,
@@ -52,7 +51,7 @@ impl Console {
         let metrics = metrics.map(|path| MetricsWriter::open(path, members.len() > 1, from)).transpose()?;
         Ok(Self {
             members: members.to_vec(),
-            schedule: config.schedule.clone(),
+            config: config.clone(),
             steps: config.steps,
             every: log_every.unwrap_or_else(|| config.steps.div_ceil(20)),
             metrics_every: log_every.unwrap_or_else(|| config.steps.div_ceil(1000)),
@@ -126,7 +125,7 @@ impl Console {
         let Some(metrics) = &mut self.metrics else { return Ok(()) };
         for (model, (&loss, member)) in losses.iter().zip(&self.members).enumerate() {
             let model = (self.members.len() > 1).then_some(model);
-            let learning_rate = self.schedule.at(member.hyper.learning_rate, step - 1);
+            let learning_rate = self.config.learning_rate(member, step - 1);
             metrics.write(&Row { step, model, loss, learning_rate, elapsed_s })?;
         }
         Ok(())

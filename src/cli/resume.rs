@@ -180,6 +180,10 @@ fn flags() -> Vec<Flag> {
         flag!("weight_decay", Overridden, hyper.weight_decay),
         flag!("momentum", Overridden, hyper.momentum),
         Flag { text: |c| (c.hyper.nesterov > 0.0).to_string(), ..flag!("nesterov", Overridden, hyper.nesterov) },
+        flag!("clip_value", Overridden, hyper.clip_value),
+        flag!("clip_norm", Overridden, hyper.clip_norm),
+        Flag { text: |c| (!c.decay_bias).to_string(), ..flag!("no_bias_decay", Overridden, decay_bias) },
+        flag!("accumulate", Not, accumulate),
         // Its parameters cannot be given without it.
         Flag { text: |c| c.schedule.to_string(), ..flag!("schedule", Overridden, schedule) },
         flag!("batch_size", Not, batch_size),

@@ -136,7 +136,7 @@ impl TrainArgs {
     /// The config of a training run.
     pub(super) fn config(&self) -> Result<TrainConfig> {
         Ok(TrainConfig {
-            schedule: self.schedule.schedule(self.steps)?,
+            schedule: self.schedule.schedule((self.steps / u64::from(self.model.optimizer.accumulate)).max(1))?,
             on_divergence: self.checkpoint.on_divergence,
             checkpoint: self.checkpoint.config(None),
             ..config(&self.model, &self.device, self.steps)
@@ -153,6 +153,8 @@ pub(super) fn config(model: &ModelArgs, device: &DeviceArgs, steps: u64) -> Trai
         loss: model.loss,
         optimizer: model.optimizer.optimizer,
         hyper: model.optimizer.hyper(),
+        accumulate: model.optimizer.accumulate,
+        decay_bias: model.optimizer.decay_bias(),
         batch_size: model.batch_size,
         steps,
         seed: model.seed,

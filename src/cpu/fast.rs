@@ -1,15 +1,21 @@
 //! The `cpu` executor for training: the oracle's ops in f32, on the products and loops of `vector`.
 
-use super::vector::{View, activate, multiply, multiply_by, multiply_column, normals, sum_of_rows, update};
+use super::vector::{
+    View, activate, clip_values, multiply, multiply_by, multiply_column, normals, sum_of_rows, update,
+};
 use crate::arenas::Arenas;
 use crate::plan::{Arena, DenseLayer, OpKind, Plan, Source, activation_of};
 use crate::rng::Key;
+use crate::spec::Constants;
+
+/// The constant rows of the step table, and that of the step.
+pub(super) type Rows = (Constants<f32>, [f32; 4]);
 
 /// Runs the ops of one model. Scratch is kept between steps.
 #[derive(Debug, Clone)]
 pub(super) struct Fast {
     /// Gradients of a layer, or a product of the backward pass; then the two slots of state that an optimizer may lack.
-    scratch: [Vec<f32>; 3],
+    pub(super) scratch: [Vec<f32>; 3],
 }
 
 impl Fast {
@@ -29,7 +35,7 @@ impl Fast {
         plan: &Plan,
         arenas: &mut Arenas<f32>,
         model: usize,
-        rows: &([[f32; 4]; 2], [f32; 4]),
+        rows: &Rows,
     ) -> Option<f32> {
         match op {
             OpKind::Sample => sample(plan, arenas, model),
@@ -37,6 +43,9 @@ impl Fast {
             OpKind::Loss => return Some(loss(plan, arenas, model)),
             OpKind::DenseBackward { layer } => self.dense_backward(plan, arenas, model, layer),
             OpKind::DenseUpdate => (0..plan.layers.len()).for_each(|l| self.dense_update(plan, arenas, model, l, rows)),
+            OpKind::NormParts => self.norm_parts(plan, arenas, model, rows),
+            OpKind::Norm => Self::norm(plan, arenas, model),
+            OpKind::Update => self.update(plan, arenas, model, rows),
             OpKind::Advance => advance(&mut arenas.state[model]),
         }
         None
@@ -56,23 +65,16 @@ impl Fast {
         multiply_by(&mut low[4 * before.delta..][..rows * width], derivative);
     }
 
-    fn dense_update(
-        &mut self,
-        plan: &Plan,
-        arenas: &mut Arenas<f32>,
-        model: usize,
-        layer: usize,
-        rows: &([[f32; 4]; 2], [f32; 4]),
-    ) {
+    fn dense_update(&mut self, plan: &Plan, arenas: &mut Arenas<f32>, model: usize, layer: usize, rows: &Rows) {
         let l = plan.layers[layer];
         let (batch, stride) = (plan.step.batch_size, 4 * l.output_vectors());
         let kernel_len = l.inputs * stride;
         let activations = &arenas.scalars[Arena::Activations as usize][base(plan, Arena::Activations, model)..];
         let (x, delta) = (&activations[4 * l.input..], &activations[4 * l.delta..]);
-        let [g, unused_mu, unused_nu] = &mut self.scratch;
+        let [g, sums, _] = &mut self.scratch;
         let x_stride = 4 * l.input_vectors();
         if l.outputs == 1 {
-            let sums = &mut unused_mu[..l.inputs];
+            let sums = &mut sums[..l.inputs];
             sum_of_rows(x, x_stride, delta, stride, batch, sums);
             g[..kernel_len].fill(0.0);
             g.iter_mut().step_by(stride).zip(sums).for_each(|(to, from)| *to = *from);
@@ -85,26 +87,45 @@ impl Fast {
         for row in delta.chunks_exact(stride).take(batch) {
             bias.iter_mut().zip(row).for_each(|(sum, d)| *sum += d);
         }
-        let [params, optimizer, grads, ..] = &mut arenas.scalars;
-        let first = base(plan, Arena::Params, model);
-        let slot = 4 * plan.sizes.of(Arena::Params);
-        let slots = plan.step.optimizer.state_names().len();
-        let state = &mut optimizer[base(plan, Arena::Optimizer, model)..];
-        let (mu, nu) = state.split_at_mut(slot.min(state.len()));
-        for (at, from, len) in [(4 * l.kernel, 0, kernel_len), (4 * l.bias, kernel_len, stride)] {
-            let p = &mut params[first + at..][..len];
-            let mu = if slots > 0 { &mut mu[at..] } else { &mut unused_mu[..] };
-            let nu = if slots > 1 { &mut nu[at..] } else { &mut unused_nu[..] };
-            update(plan.step.optimizer, rows, p, &g[from..], mu, nu);
-            if plan.step.keep_gradients {
-                grads[first + at..][..len].copy_from_slice(&g[from..from + len]);
+        for (at, from, len, is_bias) in [(4 * l.kernel, 0, kernel_len, false), (4 * l.bias, kernel_len, stride, true)] {
+            let g = &mut self.scratch[0][from..from + len];
+            if !plan.step.is_fused() || plan.step.keep_gradients {
+                Self::store_gradients(plan, arenas, model, at, g);
+            }
+            if plan.step.is_fused() {
+                if plan.step.clip_value {
+                    clip_values(g, rows.0[2][0]);
+                }
+                let rows = (plan.step.constants_of(rows.0, is_bias), rows.1);
+                update_slice(plan, arenas, model, &mut self.scratch, (at, from, len), &rows);
             }
         }
     }
 }
 
+/// Updates `len` parameters from scalar `at` of the model's share on; their gradients are in the first scratch, from `from`.
+pub(super) fn update_slice(
+    plan: &Plan,
+    arenas: &mut Arenas<f32>,
+    model: usize,
+    scratch: &mut [Vec<f32>; 3],
+    (at, from, len): (usize, usize, usize),
+    rows: &Rows,
+) {
+    let [g, unused_mu, unused_nu] = scratch;
+    let [params, optimizer, ..] = &mut arenas.scalars;
+    let slot = 4 * plan.sizes.of(Arena::Params);
+    let slots = plan.step.optimizer.state_names().len();
+    let state = &mut optimizer[base(plan, Arena::Optimizer, model)..];
+    let (mu, nu) = state.split_at_mut(slot.min(state.len()));
+    let p = &mut params[base(plan, Arena::Params, model) + at..][..len];
+    let mu = if slots > 0 { &mut mu[at..] } else { &mut unused_mu[..] };
+    let nu = if slots > 1 { &mut nu[at..] } else { &mut unused_nu[..] };
+    update(plan.step.optimizer, rows, p, &g[from..], mu, nu);
+}
+
 /// First scalar of a model's share of an arena.
-fn base(plan: &Plan, arena: Arena, model: usize) -> usize {
+pub(super) fn base(plan: &Plan, arena: Arena, model: usize) -> usize {
     Arenas::<f32>::base(plan, arena, model)
 }
 

@@ -2,6 +2,7 @@
 //! machine has no adapter.
 
 mod fast;
+mod gradients;
 mod oracle;
 mod predict;
 mod vector;

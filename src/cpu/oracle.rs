@@ -4,6 +4,7 @@ use crate::arenas::Arenas;
 use crate::plan::{Arena, OpKind, Plan, Source, activation_of};
 use crate::real::{Real, lit};
 use crate::rng::Key;
+use crate::spec::{Constants, clip_value};
 
 /// A matrix inside an arena: the scalar index of its first number and the scalars of a row.
 #[derive(Clone, Copy)]
@@ -24,7 +25,7 @@ pub(super) struct Oracle<'a, T> {
     pub(super) arenas: &'a mut Arenas<T>,
     pub(super) model: usize,
     /// Constant rows of the step table.
-    pub(super) constants: [[T; 4]; 2],
+    pub(super) constants: Constants<T>,
     /// The step's row of the table.
     pub(super) row: [T; 4],
 }
@@ -38,6 +39,9 @@ impl<T: Real> Oracle<'_, T> {
             OpKind::Loss => return Some(self.loss()),
             OpKind::DenseBackward { layer } => self.dense_backward(layer),
             OpKind::DenseUpdate => self.dense_update(),
+            OpKind::NormParts => self.norm_parts(),
+            OpKind::Norm => self.norm(),
+            OpKind::Update => self.update(),
             OpKind::Advance => self.advance(),
         }
         None
@@ -187,18 +191,31 @@ impl<T: Real> Oracle<'_, T> {
                     let activations = &self.arenas.scalars[Arena::Activations as usize];
                     let product = |b| activations[x.at(b, i)] * activations[delta.at(b, o)];
                     let g = (0..batch).map(product).fold(T::zero(), T::add);
-                    self.update_parameter(kernel.at(i, o), g);
+                    self.use_gradient(kernel.at(i, o), g, false);
                 }
                 let activations = &self.arenas.scalars[Arena::Activations as usize];
                 let g = (0..batch).map(|b| activations[delta.at(b, o)]).fold(T::zero(), T::add);
-                self.update_parameter(4 * l.bias + o, g);
+                self.use_gradient(4 * l.bias + o, g, true);
             }
         }
     }
 
+    /// Updates parameter `index` of the model's share with its gradient, or stores that.
+    fn use_gradient(&mut self, index: usize, g: T, is_bias: bool) {
+        if !self.plan.step.is_fused() {
+            return self.store_gradient(index, g);
+        }
+        self.update_parameter(index, clip_value(g, self.constants[2][0]), is_bias);
+        if self.plan.step.keep_gradients {
+            let at = Arenas::<T>::base(self.plan, Arena::Grads, self.model) + index;
+            self.arenas.scalars[Arena::Grads as usize][at] = g;
+        }
+    }
+
     /// Applies the gradient `g` to parameter `index` of the model's share.
-    fn update_parameter(&mut self, index: usize, g: T) {
+    pub(super) fn update_parameter(&mut self, index: usize, g: T, is_bias: bool) {
         let plan = self.plan;
+        let constants = plan.step.constants_of(self.constants, is_bias);
         let slots = plan.step.optimizer.state_names().len();
         let at = Arenas::<T>::base(plan, Arena::Params, self.model) + index;
         let slot = |s: usize| {
@@ -209,12 +226,9 @@ impl<T: Real> Oracle<'_, T> {
             *value = self.arenas.scalars[Arena::Optimizer as usize][slot(s)];
         }
         let p = &mut self.arenas.scalars[Arena::Params as usize][at];
-        plan.step.optimizer.update(&self.constants, &self.row, g, p, &mut state);
+        plan.step.optimizer.update(&constants, &self.row, g, p, &mut state);
         for (s, &value) in state.iter().enumerate().take(slots) {
             self.arenas.scalars[Arena::Optimizer as usize][slot(s)] = value;
-        }
-        if plan.step.keep_gradients {
-            self.arenas.scalars[Arena::Grads as usize][at] = g;
         }
     }
 

@@ -4,7 +4,7 @@ use multiversion::multiversion;
 
 use crate::real::logarithm;
 use crate::rng::{Key, bits_of_sixteen, erf_inv_from};
-use crate::spec::{Activation, Optimizer};
+use crate::spec::{Activation, Constants, Optimizer, clip_value};
 
 /// A matrix to read: scalars, and the steps from row to row and from column to column.
 #[derive(Clone, Copy)]
@@ -116,7 +116,7 @@ pub(super) fn multiply_by(target: &mut [f32], factors: &[f32]) {
 #[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
 pub(super) fn update(
     optimizer: Optimizer,
-    rows: &([[f32; 4]; 2], [f32; 4]),
+    rows: &(Constants<f32>, [f32; 4]),
     p: &mut [f32],
     g: &[f32],
     mu: &mut [f32],
@@ -135,6 +135,41 @@ pub(super) fn update(
     });
     flush(mu, VANISHING);
     flush(nu, VANISHING);
+}
+
+/// Gradients cut to ±`limit`.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+pub(super) fn clip_values(g: &mut [f32], limit: f32) {
+    for g in g {
+        *g = clip_value(*g, limit);
+    }
+}
+
+/// The means of sums of `count` gradients, cut to ±`limit`.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+pub(super) fn mean_gradients(sums: &[f32], count: f32, limit: f32, means: &mut [f32]) {
+    for (mean, sum) in means.iter_mut().zip(sums) {
+        *mean = clip_value(sum / count, limit);
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+pub(super) fn multiply_by_number(values: &mut [f32], factor: f32) {
+    for value in values {
+        *value *= factor;
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+pub(super) fn sum_of_squares(values: &[f32]) -> f32 {
+    let mut sums = [0.0_f32; 16];
+    let (blocks, rest) = values.as_chunks::<16>();
+    for block in blocks {
+        for i in 0..16 {
+            sums[i] += block[i] * block[i];
+        }
+    }
+    sums.iter().sum::<f32>() + rest.iter().map(|v| v * v).sum::<f32>()
 }
 
 /// Elements `first..` of `jax.random.normal(key)`.

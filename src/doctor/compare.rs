@@ -83,6 +83,11 @@ fn results(plan: &Plan, op: OpKind) -> Vec<&str> {
             let updated = [Arena::Params, Arena::Optimizer, Arena::Grads];
             plan.tensors.iter().filter(|t| updated.contains(&t.arena)).map(|t| t.name.as_str()).collect()
         }
+        OpKind::NormParts | OpKind::Norm => one_of(&[op.to_string()]),
+        OpKind::Update => {
+            let updated = [Arena::Params, Arena::Optimizer];
+            plan.tensors.iter().filter(|t| updated.contains(&t.arena)).map(|t| t.name.as_str()).collect()
+        }
         OpKind::Advance => Vec::new(),
     }
 }

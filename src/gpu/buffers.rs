@@ -6,7 +6,7 @@ use super::device::Device;
 use crate::arenas::{Arenas, State, shared_by_models};
 use crate::error::{Error, Result};
 use crate::plan::{Arena, Plan, TrainStep};
-use crate::spec::Hyperparameters;
+use crate::spec::{Constants, Hyperparameters};
 
 /// What the host says of a submission: the layout of `Chunk` in `shaders/shared/arenas.wgsl`.
 #[repr(C)]
@@ -32,8 +32,8 @@ pub(super) struct Buffers {
     pub(super) chunks: [wgpu::Buffer; 2],
     pub(super) layout: wgpu::PipelineLayout,
     pub(super) groups: [wgpu::BindGroup; 2],
-    /// Copies of params, optimizer and state.
-    saved: [wgpu::Buffer; 3],
+    /// Copies of what a step leaves to the next: state, params, optimizer, and gradients that are being added up.
+    saved: Vec<wgpu::Buffer>,
 }
 
 impl Buffers {
@@ -49,24 +49,23 @@ impl Buffers {
             fits(device, arena.name(), arena_bytes(arena))?;
         }
         let arenas = Arena::ALL.map(|arena| device.buffer(arena.name(), arena_bytes(arena), usage));
-        let rows = models * (2 + capacity as u64);
+        let rows = models * (3 + capacity as u64);
         let table = device.buffer("table", VECTOR * rows, usage);
         let state = device.buffer("state", VECTOR * models, usage);
         let history = device.buffer("history", 4 * models * capacity as u64, usage);
         let uniform = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
         let chunks = ["chunk", "rest"].map(|label| device.buffer(label, VECTOR, uniform));
         let (layout, groups) = bind(device, &arenas, &[&table, &state, &history], &chunks);
-        let saved_sizes = [arenas[0].size(), arenas[1].size(), state.size()];
-        let saved = saved_sizes.map(|size| device.buffer("saved", size, usage));
+        let kept = if plan.step.accumulate > 1 { 3 } else { 2 };
+        let live = std::iter::once(&state).chain(&arenas[..kept]);
+        let saved = live.map(|buffer| device.buffer("saved", buffer.size(), usage)).collect();
         device.check()?;
         Ok(Self { arenas, table, state, history, chunks, layout, groups, saved })
     }
 
     /// What a checkpoint in device memory holds, with where it is kept.
-    fn kept(&self) -> [(&wgpu::Buffer, &wgpu::Buffer); 3] {
-        let [params, optimizer, ..] = &self.arenas;
-        let [a, b, c] = &self.saved;
-        [(params, a), (optimizer, b), (&self.state, c)]
+    fn kept(&self) -> impl Iterator<Item = (&wgpu::Buffer, &wgpu::Buffer)> {
+        std::iter::once(&self.state).chain(&self.arenas).zip(&self.saved)
     }
 
     /// Copies the trained state aside, or back.
@@ -101,7 +100,7 @@ impl Buffers {
 
     /// Writes the constant rows of the table.
     pub(super) fn write_constants(&self, device: &Device, hyper: &[Hyperparameters]) {
-        let rows: Vec<[[f32; 4]; 2]> = hyper.iter().map(Hyperparameters::constants).collect();
+        let rows: Vec<Constants<f32>> = hyper.iter().map(Hyperparameters::constants).collect();
         device.queue.write_buffer(&self.table, 0, bytemuck::cast_slice(&rows));
     }
 
@@ -116,7 +115,7 @@ impl Buffers {
     ) {
         let rows: Vec<[f32; 4]> =
             (first..).take(steps).flat_map(|step| hyper.iter().map(move |h| plan.row(h, step))).collect();
-        let offset = 2 * VECTOR * hyper.len() as u64;
+        let offset = 3 * VECTOR * hyper.len() as u64;
         device.queue.write_buffer(&self.table, offset, bytemuck::cast_slice(&rows));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::ops::parameter_tiles;
 use super::{Source, TrainStep, padded_rows};
 
 /// A storage buffer by its role.
@@ -11,7 +12,7 @@ pub enum Arena {
     Params,
     /// State of the optimizer: one copy of the layout of `Params` per slot.
     Optimizer,
-    /// Gradients in the layout of `Params`, only where the plan keeps them.
+    /// Gradients in the layout of `Params`, and their norm, only where the plan keeps them or the update is not fused.
     Grads,
     /// Batch, activations, and slopes that become deltas.
     Activations,
@@ -173,6 +174,12 @@ pub(super) fn lay_out(step: &TrainStep) -> (Vec<DenseLayer>, Vec<Tensor>, ArenaS
         *size += TAIL + step.gap;
     }
     mirror_params(step, &mut allocator);
+    if step.clip_norm {
+        let tiles = parameter_tiles(step, &layers);
+        allocator.take("norm_parts", Arena::Grads, (tiles, tiles), 1);
+        allocator.take("norm", Arena::Grads, (1, 1), 1);
+        allocator.sizes.0[Arena::Grads as usize] += step.gap;
+    }
     (layers, allocator.tensors, allocator.sizes)
 }
 
@@ -191,10 +198,11 @@ fn mirror_params(step: &TrainStep, allocator: &mut Allocator) {
     }
     // A binding cannot be empty.
     allocator.sizes.0[Arena::Optimizer as usize] = (slots.len() * params).max(1);
-    allocator.sizes.0[Arena::Grads as usize] = if step.keep_gradients { params } else { 1 };
-    if step.keep_gradients {
-        let grads =
-            of_params.into_iter().map(|t| Tensor { name: format!("grads.{}", t.name), arena: Arena::Grads, ..t });
+    let stored = step.keep_gradients || !step.is_fused();
+    allocator.sizes.0[Arena::Grads as usize] = if stored { params } else { 1 };
+    if stored {
+        let name = |t: &Tensor| format!("{}.{}", step.gradient_name(), t.name);
+        let grads = of_params.into_iter().map(|t| Tensor { name: name(&t), arena: Arena::Grads, ..t });
         allocator.tensors.extend(grads);
     }
 }

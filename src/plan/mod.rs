@@ -11,13 +11,14 @@ use std::fmt;
 
 pub use layout::{Arena, ArenaSizes, DenseLayer, Tensor};
 pub use ops::{Op, OpKind};
-pub(crate) use ops::{forward_tiles, update_flipped, update_tiles};
+pub(crate) use ops::{Parameter, TILE_VECTORS, forward_tiles, update_flipped, update_tiles};
 
 use num_traits::Float;
 use serde::{Deserialize, Serialize};
 
+use crate::arenas::State;
 use crate::error::{Error, Result};
-use crate::spec::{Activation, Hyperparameters, Loss, Model, Optimizer, Schedule};
+use crate::spec::{Activation, Constants, Hyperparameters, Loss, Model, Optimizer, Schedule};
 
 /// Where the batches come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +94,14 @@ pub struct TrainStep {
     pub optimizer: Optimizer,
     /// The learning rate by the number of updates; the host computes it.
     pub schedule: Schedule,
+    /// Whether some model cuts its gradients to `clip_value`.
+    pub clip_value: bool,
+    /// Whether some model scales its gradients down to `clip_norm`.
+    pub clip_norm: bool,
+    /// Steps whose mean gradient makes one update (optax `MultiSteps`); 1 updates in each step.
+    pub accumulate: u32,
+    /// Whether weight decay takes from biases too.
+    pub decay_bias: bool,
     /// Rows of a batch.
     pub batch_size: usize,
     /// Where batches come from.
@@ -115,6 +124,10 @@ impl TrainStep {
             loss,
             optimizer,
             schedule: Schedule::Constant,
+            clip_value: false,
+            clip_norm: false,
+            accumulate: 1,
+            decay_bias: true,
             batch_size,
             source,
             models: 1,
@@ -126,7 +139,45 @@ impl TrainStep {
 
     /// The row of the step table of a model for step `step`, counted from 0.
     pub fn row<T: Float>(&self, hyper: &Hyperparameters, step: u64) -> [T; 4] {
-        hyper.at_step(&self.schedule, step)
+        hyper.at_step(&self.schedule, step / u64::from(self.accumulate))
+    }
+
+    /// The constants of a model for a kernel, or for a bias, which need not decay.
+    pub(crate) fn constants_of<T: Float>(&self, mut constants: Constants<T>, is_bias: bool) -> Constants<T> {
+        if is_bias && !self.decay_bias {
+            constants[1][1] = T::zero();
+        }
+        constants
+    }
+
+    /// Whether a gradient goes into the update as soon as it is computed, because no op needs several of them.
+    pub fn is_fused(&self) -> bool {
+        !self.clip_norm && self.accumulate == 1
+    }
+
+    /// Whether the step after `state` begins a new mean of gradients.
+    pub(crate) fn is_first(&self, state: State) -> bool {
+        state[0].is_multiple_of(self.accumulate)
+    }
+
+    /// Whether the step after `state` ends with an update.
+    pub(crate) fn is_due(&self, state: State) -> bool {
+        state[0] % self.accumulate == self.accumulate - 1
+    }
+
+    /// The gradients of a mean.
+    pub(crate) fn micro_batches(&self) -> f64 {
+        f64::from(self.accumulate)
+    }
+
+    /// The name of the tensors of gradients, where there are any.
+    pub fn gradient_name(&self) -> &'static str {
+        if self.accumulate > 1 { "acc_grads" } else { "grads" }
+    }
+
+    /// Vectors of a tile of the ops that walk the parameters.
+    pub(crate) fn parameter_tile(&self) -> usize {
+        self.products.lanes() * TILE_VECTORS
     }
 }
 
@@ -155,7 +206,7 @@ impl Plan {
     /// Lays out the arenas and lists the ops.
     ///
     /// # Errors
-    /// [`Error::Usage`] when the batch is empty or too large, or an arena cannot be indexed with 32 bits.
+    /// [`Error::Usage`] when the batch is empty or too large, no step makes an update, or an arena cannot be indexed with 32 bits.
     pub fn new(step: TrainStep) -> Result<Self> {
         if step.batch_size == 0 || step.batch_size > MAX_BATCH {
             return Err(Error::Usage(format!(
@@ -164,6 +215,9 @@ impl Plan {
             )));
         }
         let (layers, tensors, sizes) = layout::lay_out(&step);
+        if step.accumulate == 0 {
+            return Err(Error::Usage("--accumulate 0 is not possible: expected 1 or more".into()));
+        }
         if let Some((arena, _)) = sizes.iter().find(|(_, size)| size * step.models >= 1 << 28) {
             return Err(Error::Usage(format!(
                 "the {arena} arena would exceed 4 GiB: lower --batch-size, --hidden or --ensemble"
@@ -183,12 +237,23 @@ impl Plan {
         self.tensors.iter().find(|tensor| tensor.name == name)
     }
 
+    /// The tensors of parameters, as the ops walk them that come after all gradients.
+    pub(crate) fn parameters(&self) -> Vec<Parameter> {
+        ops::parameters(&self.step, &self.layers)
+    }
+
+    /// Tiles of those ops.
+    pub(crate) fn parameter_tiles(&self) -> usize {
+        ops::parameter_tiles(&self.step, &self.layers)
+    }
+
     /// Loop trips of one invocation in one step when one workgroup walks all tiles, the measure of an adapter's loop
     /// budget.
     pub fn trips_per_step(&self) -> usize {
         // Each op has a loop over its tiles, and each layer three rounds of the loops over layers.
         let ops = self.ops.iter().map(|op| op.tiles * (op.trips + 1) + 1).sum::<usize>();
-        ops + 5 * self.layers.len() + 8
+        // Without a fused update there are two loops more over tiles, whose every round counts in their ops.
+        ops + 5 * self.layers.len() + 12
     }
 
     /// Loop trips of one invocation in its longest op, when each tile has its own workgroup.

@@ -21,8 +21,15 @@ pub enum OpKind {
         /// The layer whose kernel is read.
         layer: usize,
     },
-    /// Gradients of all kernels and biases, and their update.
+    /// Gradients of all kernels and biases, and their update where it is fused; else they are stored, and the next ops
+    /// update.
     DenseUpdate,
+    /// Sums of squares of the mean gradients, one per tile.
+    NormParts,
+    /// The global norm of the mean gradients.
+    Norm,
+    /// The update from the mean gradients.
+    Update,
     /// The next key, and the count of finished steps.
     Advance,
 }
@@ -44,6 +51,9 @@ impl OpKind {
             Self::Loss => "loss",
             Self::DenseBackward { .. } => "dense_backward",
             Self::DenseUpdate => "dense_update",
+            Self::NormParts => "norm_parts",
+            Self::Norm => "norm",
+            Self::Update => "update",
             Self::Advance => "advance",
         }
     }
@@ -119,6 +129,56 @@ pub(crate) fn update_tiles(step: &TrainStep, layer: &DenseLayer) -> ProductTiles
     }
 }
 
+/// A tensor of parameters as the ops after the gradients walk it: vector by vector, without padded rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Parameter {
+    /// First vector in `Params`, and in `Grads`.
+    pub offset: usize,
+    /// Vectors that are used.
+    pub vectors: usize,
+    /// Tiles of the tensors before it.
+    pub first_tile: usize,
+    /// Whether it is a bias.
+    pub is_bias: bool,
+}
+
+/// Vectors of a lane in a tile of the ops that walk the parameters.
+pub(crate) const TILE_VECTORS: usize = 16;
+
+/// The tensors of parameters in order.
+pub(super) fn parameters(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Parameter> {
+    let mut first_tile = 0;
+    let mut next = |offset, vectors: usize, is_bias| {
+        let p = Parameter { offset, vectors, first_tile, is_bias };
+        first_tile += vectors.div_ceil(step.parameter_tile());
+        p
+    };
+    let tensors = layers
+        .iter()
+        .flat_map(|l| [next(l.kernel, l.inputs * l.output_vectors(), false), next(l.bias, l.output_vectors(), true)]);
+    tensors.collect()
+}
+
+/// Tiles of all of them.
+pub(super) fn parameter_tiles(step: &TrainStep, layers: &[DenseLayer]) -> usize {
+    let last = parameters(step, layers).pop();
+    last.map_or(0, |p| p.first_tile + p.vectors.div_ceil(step.parameter_tile()))
+}
+
+/// The ops from the gradients to the parameters, where the update is not fused.
+fn after_gradients(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Op> {
+    let tiles = parameter_tiles(step, layers);
+    // The search for the tensor, and the tile; a tree of sums.
+    let (walk, tree) = (2 * layers.len() + TILE_VECTORS + 2, 16);
+    let mut ops = Vec::new();
+    if step.clip_norm {
+        ops.push(Op { kind: OpKind::NormParts, tiles, trips: walk + tree });
+        ops.push(Op { kind: OpKind::Norm, tiles: 1, trips: tiles.div_ceil(step.products.lanes()) + 1 + tree });
+    }
+    ops.push(Op { kind: OpKind::Update, tiles, trips: walk });
+    ops
+}
+
 /// Trips of the loops that make one row of a batch.
 fn sample_trips(step: &TrainStep, layers: &[DenseLayer]) -> usize {
     let (x, y) = (layers[0].input_vectors(), layers[layers.len() - 1].output_vectors());
@@ -146,6 +206,9 @@ pub(super) fn list(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Op> {
     let tiles = updates.iter().map(|t| t.rows * t.columns).sum();
     let trips = updates.iter().map(|t| t.trips).max().unwrap_or(0) + layers.len();
     ops.push(Op { kind: OpKind::DenseUpdate, tiles, trips });
+    if !step.is_fused() {
+        ops.extend(after_gradients(step, layers));
+    }
     ops.push(Op { kind: OpKind::Advance, tiles: 1, trips: 2 });
     ops
 }

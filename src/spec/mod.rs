@@ -4,6 +4,7 @@
 //! the field's literature.
 
 mod activation;
+mod clip;
 mod init;
 mod loss;
 mod model;
@@ -11,10 +12,11 @@ mod optimizer;
 mod schedule;
 
 pub use activation::Activation;
+pub(crate) use clip::{clip_value, norm_factor};
 pub use init::{initial_parameters, linreg_truth};
 pub use loss::{Loss, TargetKind};
 pub use model::Model;
-pub use optimizer::{Hyperparameters, Optimizer};
+pub use optimizer::{Constants, Hyperparameters, Optimizer};
 pub use schedule::{Schedule, ScheduleKind};
 
 use crate::error::{Error, Result};

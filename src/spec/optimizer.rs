@@ -59,20 +59,38 @@ pub struct Hyperparameters {
     pub momentum: f64,
     /// 1 where sgd looks ahead by one step of its momentum, else 0. Default 0.
     pub nesterov: f64,
+    /// Every gradient is cut to ± this before the optimizer sees it. Default 0, which is no limit.
+    pub clip_value: f64,
+    /// All gradients of a model are scaled down together to this norm, after `clip_value`. Default 0, which is no limit.
+    pub clip_norm: f64,
 }
+
+/// The rows of [`Hyperparameters::constants`].
+pub type Constants<T> = [[T; 4]; 3];
 
 impl Default for Hyperparameters {
     fn default() -> Self {
-        Self { learning_rate: 1e-3, b1: 0.9, b2: 0.999, eps: 1e-8, weight_decay: 0.0, momentum: 0.0, nesterov: 0.0 }
+        Self {
+            learning_rate: 1e-3,
+            b1: 0.9,
+            b2: 0.999,
+            eps: 1e-8,
+            weight_decay: 0.0,
+            momentum: 0.0,
+            nesterov: 0.0,
+            clip_value: 0.0,
+            clip_norm: 0.0,
+        }
     }
 }
 
 impl Hyperparameters {
-    /// The constants of a run, two rows of the step table: `[b1, 1-b1, b2, 1-b2]`,
-    /// `[eps, weight_decay, momentum, nesterov]`.
-    pub fn constants<T: Float>(&self) -> [[T; 4]; 2] {
+    /// The constants of a run, three rows of the step table: `[b1, 1-b1, b2, 1-b2]`,
+    /// `[eps, weight_decay, momentum, nesterov]`, `[clip_value, clip_norm, 0, 0]`.
+    pub fn constants<T: Float>(&self) -> Constants<T> {
         let row = [self.b1, 1.0 - self.b1, self.b2, 1.0 - self.b2];
-        [row.map(lit), [self.eps, self.weight_decay, self.momentum, self.nesterov].map(lit)]
+        let second = [self.eps, self.weight_decay, self.momentum, self.nesterov];
+        [row, second, [self.clip_value, self.clip_norm, 0.0, 0.0]].map(|row| row.map(lit))
     }
 
     /// What depends on the number of updates before, `count`, alone: `[learning_rate, 1/(1-b1^t), 1/(1-b2^t),
@@ -94,7 +112,7 @@ struct Field {
     range: &'static str,
 }
 
-const FIELDS: [Field; 7] = [
+const FIELDS: [Field; 9] = [
     Field { name: "learning_rate", of: |h| &mut h.learning_rate, valid: |v| v >= 0.0, range: "0 or more" },
     Field { name: "b1", of: |h| &mut h.b1, valid: |v| (0.0..1.0).contains(&v), range: "0 or more and below 1" },
     Field { name: "b2", of: |h| &mut h.b2, valid: |v| (0.0..1.0).contains(&v), range: "0 or more and below 1" },
@@ -107,6 +125,8 @@ const FIELDS: [Field; 7] = [
         range: "0 or more and below 1",
     },
     Field { name: "nesterov", of: |h| &mut h.nesterov, valid: |v| v == 0.0 || v == 1.0, range: "0 or 1" },
+    Field { name: "clip_value", of: |h| &mut h.clip_value, valid: |v| v >= 0.0, range: "0 (no limit) or more" },
+    Field { name: "clip_norm", of: |h| &mut h.clip_norm, valid: |v| v >= 0.0, range: "0 (no limit) or more" },
 ];
 
 impl Hyperparameters {
@@ -183,8 +203,8 @@ impl Optimizer {
     /// `constants` and `row` are those of [`Hyperparameters`]. A parameter, a gradient and a state of 0, as in the padding
     /// of a tensor, stay 0.
     #[inline(always)]
-    pub fn update<T: Float>(self, constants: &[[T; 4]; 2], row: &[T; 4], g: T, p: &mut T, state: &mut [T; 2]) {
-        let [[b1, one_minus_b1, b2, one_minus_b2], [eps, weight_decay, momentum, nesterov]] = *constants;
+    pub fn update<T: Float>(self, constants: &Constants<T>, row: &[T; 4], g: T, p: &mut T, state: &mut [T; 2]) {
+        let [[b1, one_minus_b1, b2, one_minus_b2], [eps, weight_decay, momentum, nesterov], _] = *constants;
         let [learning_rate, correction1, correction2, correction1_next] = *row;
         let step = match self {
             Self::Sgd => {

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
 out = {}
 
@@ -30,8 +30,35 @@ def schedules():
     jax.config.update("jax_enable_x64", False)
 
 
+def gradients():
+    """Gradients of `optimisers.safetensors` through clips, a mean of three and a masked decay: the parameters, a kernel (3, 2)
+    and then a bias (2), after each of 20 steps, in f64."""
+    jax.config.update("jax_enable_x64", True)
+    data = load_file("optimisers.safetensors")
+    tree = lambda row: {"kernel": jnp.asarray(row[:6].reshape(3, 2), jnp.float64), "bias": jnp.asarray(row[6:], jnp.float64)}
+    schedule = optax.linear_schedule(1e-2, 1e-3, 5)
+    adamw = lambda: optax.adamw(schedule, weight_decay=0.1, mask={"kernel": True, "bias": False})
+    rows = {
+        "mean_of_3": optax.MultiSteps(adamw(), 3, accumulator_dtype=jnp.float64),
+        "clip_value": optax.chain(optax.clip(0.5), adamw()),
+        "clip_both_mean_of_3": optax.MultiSteps(
+            optax.chain(optax.clip(0.75), optax.clip_by_global_norm(1.0), adamw()), 3, accumulator_dtype=jnp.float64
+        ),
+    }
+    for name, optimizer in rows.items():
+        params = tree(data["p0"])
+        state, path = optimizer.init(params), []
+        for row in data["grads"]:
+            updates, state = optimizer.update(tree(row), state, params)
+            params = optax.apply_updates(params, updates)
+            path.append(np.concatenate([np.asarray(params["kernel"]).reshape(-1), np.asarray(params["bias"])]))
+        out[name] = np.array(path, dtype=np.float64)
+    jax.config.update("jax_enable_x64", False)
+
+
 def main():
     schedules()
+    gradients()
     versions = {"jax": jax.__version__, "optax": optax.__version__, "numpy": np.__version__}
     save_file(out, __file__.replace("more.py", "more.safetensors"), metadata=versions)
 

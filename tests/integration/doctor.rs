@@ -99,6 +99,9 @@ fn a_wrong_op_is_found_and_no_other_is_blamed() {
             OpKind::Loss => &["delta3", "loss"],
             OpKind::DenseBackward { layer } => &[["", "delta1", "delta2"][layer]],
             OpKind::DenseUpdate => &["layers.1.kernel", "layers.0.bias", "mu.layers.2.bias", "nu.layers.0.kernel"],
+            OpKind::NormParts => &["norm_parts"],
+            OpKind::Norm => &["norm"],
+            OpKind::Update => &["layers.0.kernel", "nu.layers.1.bias"],
             OpKind::Advance => &["state"],
         };
         for &name in names {

@@ -18,6 +18,7 @@ mod cli;
 mod cli_commands;
 mod cli_errors;
 mod cli_train;
+mod clipping;
 mod common;
 mod cpu;
 mod csv_damage;

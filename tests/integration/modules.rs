@@ -38,6 +38,9 @@ fn mixed(number: u32, widths: &[usize], products: Products, source: Source) -> P
     let batch_size = [1, 3, 64, 65, 257][choose(2, 5)];
     let step = TrainStep::new(model(widths, activation), Loss::Mse, optimizer, batch_size, source);
     let (models, keep_gradients, gap) = ([1, 2, 33][choose(3, 3)], choose(4, 2) == 1, choose(5, 3));
+    let (clip_value, decay_bias) = (choose(6, 2) == 1, choose(7, 2) == 1);
+    let (clip_norm, accumulate) = [(false, 1), (true, 1), (false, 4), (true, 3)][choose(8, 4)];
+    let step = TrainStep { clip_value, clip_norm, accumulate, decay_bias, ..step };
     plan(TrainStep { models, keep_gradients, gap, products, ..step })
 }
 

@@ -142,10 +142,28 @@ fn ops_are_in_the_order_of_a_step() {
 }
 
 #[test]
+fn clipping_by_norm_and_accumulation_have_ops_of_their_own() {
+    let tail = |clip_norm, accumulate| {
+        let step = TrainStep::new(model(&[3, 65, 2], Activation::Relu), Loss::Mse, Optimizer::Adam, 5, Source::Linreg);
+        let plan = Plan::new(TrainStep { clip_norm, accumulate, ..step }).expect("the plan is possible");
+        let kinds: Vec<_> = plan.ops.iter().skip(5).map(|op| op.kind).collect();
+        (kinds, plan.tensor("norm").is_some(), plan.tensor("acc_grads.layers.1.bias").is_some())
+    };
+    let (norm, update) = ([OpKind::NormParts, OpKind::Norm], [OpKind::Update, OpKind::Advance]);
+    assert_eq!(tail(false, 1), (vec![OpKind::Advance], false, false), "a fused update");
+    assert_eq!(tail(true, 1), ([norm, update].concat(), true, false), "the global norm");
+    assert_eq!(tail(false, 2), (update.to_vec(), false, true), "accumulation");
+    assert_eq!(tail(true, 2), ([norm, update].concat(), true, true), "both");
+    let step = TrainStep::new(model(&[2, 1], Activation::Relu), Loss::Mse, Optimizer::Adam, 5, Source::Linreg);
+    assert_usage(Plan::new(TrainStep { accumulate: 0, ..step }), "--accumulate 0");
+}
+
+#[test]
 fn the_default_step_has_nine_dispatches() {
     let (table, plan) = fori::trainer::plan_of(&TrainConfig::default(), 1).expect("the default is possible");
     assert!(table.is_none(), "the default draws its data");
     assert_eq!(plan.ops.len(), 9, "{plan}");
+    assert_eq!(plan.sizes.of(Arena::Grads), 1, "gradients are not stored");
     assert_eq!(plan.step.model.parameter_count(), 4417, "parameters");
     // Twice the products of 64 rows; the first layer has no backward product.
     assert_eq!(plan.flops(), 2 * 64 * (2 * 2 * 64 + 3 * 64 * 64 + 3 * 64), "floating-point operations");

@@ -40,13 +40,26 @@ fn the_prelude_has_the_numbers_of_the_plan() {
             ("LANES", plan.step.products.lanes()),
             ("LAYER_COUNT", plan.layers.len()),
             ("OPTIMIZER_SLOTS", plan.step.optimizer.state_names().len()),
-            ("KEEP_GRADIENTS", usize::from(plan.step.keep_gradients)),
+            ("CLIP_VALUE", usize::from(plan.step.clip_value)),
+            ("DECAY_BIAS", usize::from(plan.step.decay_bias)),
             ("TARGET", plan.tensor("y").expect("every plan has targets").offset),
         ];
         let sizes: Vec<_> = plan.sizes.iter().map(|(arena, n)| (format!("{arena}_SIZE").to_uppercase(), n)).collect();
-        // No kernel asks for the size of the gradients, and none for that of a table.
-        let used = |name: &str| name != "GRADS_SIZE" && (name != "DATA_SIZE" || plan.step.source == Source::Linreg);
+        // No kernel of a fused update asks for the size of the gradients, and none for that of a table.
+        let fused = plan.step.is_fused();
+        let used = |name: &str| {
+            (name != "GRADS_SIZE" || !fused) && (name != "DATA_SIZE" || plan.step.source == Source::Linreg)
+        };
         want.extend(sizes.iter().map(|(name, n)| (name.as_str(), *n)).filter(|(name, _)| used(name)));
+        if fused {
+            want.push(("KEEP_GRADIENTS", usize::from(plan.step.keep_gradients)));
+        } else {
+            let tiles = plan.ops.iter().find(|op| op.kind == OpKind::Update).map_or(0, |op| op.tiles);
+            want.extend([("CLIP_NORM", usize::from(plan.step.clip_norm)), ("PARAMETER_TILES", tiles)]);
+            want.extend([("ACCUMULATE", plan.step.accumulate as usize), ("PARAMETER_COUNT", 2 * plan.layers.len())]);
+            let offset = |name| plan.tensor(name).map_or(0, |t| t.offset);
+            want.extend([("NORM_PARTS", offset("norm_parts")), ("NORM", offset("norm"))]);
+        }
         let tensors = match plan.step.source {
             Source::Linreg => vec![("TRUE_WEIGHTS", "true_weights"), ("TRUE_BIAS", "true_bias")],
             Source::Table { rows } => {
@@ -121,6 +134,28 @@ fn assert_words(module: &Module, name: &str, fields: &[&str], size: u32) {
     assert_eq!(*span, size, "size of {name}");
     let words = members.iter().all(|m| module.types[m.ty].inner == TypeInner::Scalar(naga::Scalar::U32));
     assert!(words, "a field of {name} is not a u32");
+}
+
+/// A tensor begins where the plan has it, has the rows that are used, and takes the tiles that hold them.
+#[test]
+fn the_prelude_has_the_parameters_of_the_plan() {
+    for_each(|plan, walk, module, _| {
+        if plan.step.is_fused() {
+            return;
+        }
+        let values = constant(module, "PARAMETERS");
+        let tile = 16 * plan.step.products.lanes();
+        let mut first_tile = 0;
+        for (i, got) in values.chunks_exact(4).enumerate() {
+            let name = format!("layers.{}.{}", i / 2, ["kernel", "bias"][i % 2]);
+            let t = plan.tensor(&name).expect("a parameter");
+            let want = [t.offset, t.rows * t.stride, first_tile, i % 2];
+            let got: Vec<_> = got.iter().map(|&v| v as usize).collect();
+            assert_eq!(got, want, "{name} in {}", describe(plan, walk));
+            first_tile += (t.rows * t.stride).div_ceil(tile);
+        }
+        assert_words(module, "Parameter", &["offset", "vectors", "first_tile", "is_bias"], 16);
+    });
 }
 
 #[test]
