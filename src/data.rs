@@ -12,6 +12,7 @@
 mod apply;
 mod array;
 mod csv;
+mod describe;
 mod fit;
 mod frame;
 mod idx;
@@ -35,6 +36,7 @@ use crate::config::{Missing, TableConfig, Validation};
 use crate::error::{Error, Result};
 use crate::spec::TargetKind;
 use apply::Rows;
+pub use describe::{Contents, Description};
 use fit::{Fit, Roles};
 pub use frame::{Column, Frame, Texts, Values};
 pub use schema::Schema;

@@ -3,6 +3,7 @@
 mod adapters;
 mod bench;
 mod data;
+mod describe;
 mod doctor;
 mod optimizer;
 mod output;
@@ -42,6 +43,8 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Find the fastest way to train a network on an adapter, and keep it for `fori train`.
     Tune(Box<tune::TuneArgs>),
+    /// Show what is in the columns of a table: kinds, ranges, categories, missing values.
+    Data(describe::DescribeArgs),
     /// Print the train step of a network: its ops, tiles, arenas, and the WGSL.
     Plan(Box<plan::PlanArgs>),
 }
@@ -85,6 +88,7 @@ fn run(cli: &Cli, given: &Given) -> Result<()> {
         Command::Adapters(args) => adapters::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Tune(args) => tune::run(args),
+        Command::Data(args) => describe::run(args),
         Command::Plan(args) => plan::run(args),
     }
 }

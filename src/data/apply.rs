@@ -6,7 +6,7 @@ use super::Dataset;
 use super::frame::{Column, Frame, Values};
 use super::names::{listed, shown, unknown};
 use super::schema::{Encoding, LabelColumn, Schema, Targets};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// What helps against a missing value.
 const FILL: &str = "fill it in, or train with --missing drop or --missing mean";
@@ -17,7 +17,7 @@ impl Schema {
     /// Targets and weights are empty where the table lacks their columns.
     ///
     /// # Errors
-    /// [`crate::error::Error::Data`] with the place: an input column that is not there, a missing value that the schema does
+    /// [`Error::Data`] with the place: an input column that is not there, a missing value that the schema does
     /// not fill, a text for a number, a category or class that the schema does not know, a number beyond 32-bit floats.
     pub fn apply(&self, frame: &Frame) -> Result<Dataset> {
         let rows: Vec<_> = (0..frame.rows()).collect();
@@ -74,8 +74,9 @@ impl Rows<'_> {
     /// The inputs.
     fn inputs(&self, schema: &Schema) -> Result<Dataset> {
         let mut features = Table::new(self.rows.len(), schema.inputs());
+        let by_name: HashMap<_, _> = self.frame.columns.iter().map(|column| (&column.name, column)).collect();
         for input in &schema.inputs {
-            let column = self.column(&input.name)?;
+            let column = by_name.get(&input.name).copied().ok_or_else(|| self.no_column(&input.name))?;
             match &input.encoding {
                 Encoding::Number { mean, std, fill } => {
                     let values = self.numbers(column, *fill, FILL)?;
@@ -102,11 +103,12 @@ impl Rows<'_> {
     }
 
     fn column(&self, name: &str) -> Result<&Column> {
-        let missing = || {
-            let text = format!("the model reads a column {}: {}", shown(name), unknown(&self.frame.names(), name));
-            self.frame.error(None, text)
-        };
-        self.frame.column(name).ok_or_else(missing)
+        self.frame.column(name).ok_or_else(|| self.no_column(name))
+    }
+
+    fn no_column(&self, name: &str) -> Error {
+        let text = format!("the model reads a column {}: {}", shown(name), unknown(&self.frame.names(), name));
+        self.frame.error(None, text)
     }
 
     fn targets(&self, schema: &Schema) -> Result<Vec<f32>> {

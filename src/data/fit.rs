@@ -1,6 +1,6 @@
 //! Makes a schema from a table: which columns are read, and how.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::frame::{Column, Frame, Texts, Values, number_text};
 use super::names::{count, listed, shown};
@@ -32,21 +32,24 @@ impl Roles {
         }
         let targets = frame.find("--target", names)?;
         let exclude = frame.find("--exclude", &config.exclude)?;
-        let features = frame.find("--features", &config.features)?;
         let weight = frame.find("--weight-column", config.weight.as_slice())?;
-        let named = [("--target", &targets), ("--exclude", &exclude), ("--weight-column", &weight)];
-        let named = [named[0], named[1], named[2], ("--features", &features)];
-        for (i, (flag, columns)) in named.iter().enumerate() {
-            let clash = |other: &&(&str, &Vec<usize>)| other.1.iter().any(|column| columns.contains(column));
-            if let Some((other, both)) = named[..i].iter().find(clash) {
-                let name = both.iter().find(|column| columns.contains(column)).map(|&column| frame.names()[column]);
-                let name = shown(name.unwrap_or_default());
-                return Err(frame.error(None, format!("{other} and {flag} both name {name}; leave it out of one")));
+        let features = frame.find("--features", &config.features)?;
+        let flags = [("--target", &targets), ("--exclude", &exclude), ("--weight-column", &weight)];
+        let mut roles = HashMap::new();
+        for (flag, columns) in flags.into_iter().chain([("--features", &features)]) {
+            for &column in columns {
+                if let Some(other) = roles.insert(column, flag) {
+                    let name = shown(&frame.columns[column].name);
+                    let text = format!("{other} and {flag} both name {name}; leave it out of one");
+                    return Err(frame.error(None, text));
+                }
             }
         }
-        let free = |column: &usize| ![&targets, &exclude, &weight].iter().any(|taken| taken.contains(column));
-        let all = (0..frame.columns.len()).filter(|c| free(c) && (features.is_empty() || features.contains(c)));
-        let inputs: Vec<_> = all.collect();
+        let is_input = |column: &usize| match roles.get(column) {
+            None => features.is_empty(),
+            Some(flag) => *flag == "--features",
+        };
+        let inputs: Vec<_> = (0..frame.columns.len()).filter(is_input).collect();
         if inputs.is_empty() {
             let who = if exclude.is_empty() && weight.is_empty() {
                 "--target names every column"

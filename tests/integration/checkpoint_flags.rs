@@ -90,6 +90,47 @@ fn the_table_must_be_the_same_but_may_move() {
 }
 
 #[test]
+fn the_settings_of_a_table_are_those_of_the_checkpoint() {
+    let dir = Dir::new();
+    dir.write("t.csv", "a,k,w,y\n1,p,1,3\n2,q,1,5\n,p,2,7\n4,q,1,9\n5,p,1,1\n");
+    let flags = "--data t.csv --target y --exclude w --validation 0.4 --missing mean";
+    dir.run(&format!("train {TINY} {flags} --steps 40 --checkpoint whole -q")).exits(0);
+    dir.run(&format!("train {TINY} {flags} --steps 20 --checkpoint parts -q")).exits(0);
+    for (flag, was) in [
+        ("--exclude a", "w"),
+        ("--features a", "none"),
+        ("--weight-column w", "none"),
+        ("--validation 0.2", "0.4"),
+        ("--missing drop", "mean"),
+        ("--no-standardize", "false"),
+    ] {
+        let ran = dir.run(&format!("train --resume parts --data t.csv {flag}"));
+        let name = flag.split(' ').next().unwrap_or_default();
+        ran.exits(2).says(&[name, "contradicts the checkpoint", &format!("which has {was}")]);
+    }
+    dir.run("train --resume parts --image t.png").exits(2).says(&["--image", "which has the table t.csv"]);
+    dir.run("train --resume parts --steps 40 -q").exits(0);
+    assert_eq!(dir.bytes("parts"), dir.bytes("whole"), "checkpoint");
+    let schema = fori::checkpoint::Checkpoint::read(&dir.path("whole")).expect("a checkpoint").schema;
+    let schema = schema.expect("that of the table");
+    assert_eq!(schema.input_names(), ["a", "k=p", "k=q"], "inputs");
+}
+
+#[test]
+fn an_image_is_learned_further() {
+    let dir = Dir::new();
+    let image = crate::common::path("data/formats/tiny.png");
+    let flags = format!("--image {} --validation 0.3", image.display());
+    dir.run(&format!("train {TINY} {flags} --steps 40 --checkpoint whole -q")).exits(0);
+    dir.run(&format!("train {TINY} {flags} --steps 20 --checkpoint parts -q")).exits(0);
+    dir.run("train --resume parts --steps 40 -q").exits(0);
+    assert_eq!(dir.bytes("parts"), dir.bytes("whole"), "checkpoint");
+    dir.write("not.png", "no image");
+    dir.run("train --resume parts --image not.png").exits(1).says(&["not.png", "expected a PNG or JPEG image"]);
+    dir.run("train --resume parts --image absent.png").exits(1).says(&["--image absent.png", "a PNG or JPEG file"]);
+}
+
+#[test]
 fn a_metrics_file_is_continued_from_the_step_of_the_checkpoint() {
     let dir = Dir::new();
     let steps = |name: &str| -> Vec<String> {

@@ -139,6 +139,25 @@ fn an_image_is_a_table_of_its_pixels() {
     common::assert_close("colors", &common::f64s(&flat.train.targets), &want, 0.0, 0.012);
 }
 
+#[test]
+fn the_columns_of_a_table_are_shown() {
+    let dir = Dir::new();
+    let show = |name: &str, flags: &str| dir.run(&format!("data {} {flags}", fixture(name).display()));
+    show("frame.tsv.gz", "").exits(0).prints(&[
+        "4 rows, 5 columns\n",
+        "x0     numbers         0          4  0.5 to 7, mean 3.125, deviation 2.60708\n",
+        "tree   texts           1          2  oak (2), yew (1)\n",
+    ]);
+    let json = show("frame.tsv.gz", "--json").exits(0).json();
+    assert_eq!(json["columns"][1]["missing"], 1, "{json}");
+    assert_eq!(json["columns"][1]["kind"], "numbers", "{json}");
+    assert_eq!(json["columns"][3]["most"], serde_json::json!([["True", 2], ["False", 2]]), "{json}");
+    let labels = fixture("tiny-labels-idx1-ubyte");
+    let flags = format!("--labels {}", labels.display());
+    show("tiny-images-idx3-ubyte.gz", &flags).exits(0).prints(&["4 rows, 7 columns", "\nlabel  numbers"]);
+    dir.run("data absent.csv").exits(1).says(&["absent.csv: "]);
+}
+
 /// Files whose headers promise more than there is, or something else than numbers.
 #[test]
 fn headers_that_lie_are_refused_with_the_file() {
