@@ -7,12 +7,14 @@ fn train(lane: u32) {
             sample(tile, lane);
         }
         synchronize();
+        after_sample(lane);
         for (var layer = 0u; layer < LAYER_COUNT; layer++) {
             let l = LAYERS[layer];
             for (var tile = 0u; tile < l.forward_tiles; tile++) {
                 dense_forward(l, tile, lane);
             }
             synchronize();
+            after_forward(l, lane);
         }
         loss(0u, lane);
         synchronize();
@@ -22,6 +24,7 @@ fn train(lane: u32) {
                 dense_backward(l, tile, lane);
             }
             synchronize();
+            after_backward(LAYERS[layer - 1u], lane);
         }
         for (var layer = 0u; layer < LAYER_COUNT; layer++) {
             let l = LAYERS[layer];
@@ -29,6 +32,7 @@ fn train(lane: u32) {
                 dense_update(l, tile, lane);
             }
         }
+        after_update(lane);
         synchronize();
         finish_update(lane);
         advance(0u, lane);

@@ -8,18 +8,17 @@ fn sample(tile: u32, lane: u32) {
         return;
     }
     let sub = fold_in(state[model].yz, 1u);
-    let first = LAYERS[0];
     let last = LAYERS[LAYER_COUNT - 1u];
-    let x = model * ACTIVATIONS_SIZE + first.input + b * first.input_vectors;
-    for (var v = 0u; v < first.input_vectors; v++) {
-        activations[x + v] = batch_normals(sub, b, v, first.inputs);
+    let x = model * ACTIVATIONS_SIZE + X + b * X_VECTORS;
+    for (var v = 0u; v < X_VECTORS; v++) {
+        activations[x + v] = batch_normals(sub, b, v, X_COLUMNS);
     }
     let y = model * ACTIVATIONS_SIZE + TARGET + b * last.output_vectors;
     let truth = model * DATA_SIZE;
     for (var v = 0u; v < last.output_vectors; v++) {
         var sum = vec4<f32>();
         var weights = truth + TRUE_WEIGHTS + v;
-        for (var k = 0u; k < first.input_vectors; k++) {
+        for (var k = 0u; k < X_VECTORS; k++) {
             let h = activations[x + k];
             sum += h.x * data[weights];
             sum += h.y * data[weights + last.output_vectors];

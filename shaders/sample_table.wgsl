@@ -7,12 +7,11 @@ fn sample(tile: u32, lane: u32) {
     if (b >= ROWS) {
         return;
     }
-    let first = LAYERS[0];
     let last = LAYERS[LAYER_COUNT - 1u];
     let row = random_integer(fold_in(state[model].yz, 1u), b, TABLE_ROWS);
-    let x = model * ACTIVATIONS_SIZE + first.input + b * first.input_vectors;
-    for (var v = 0u; v < first.input_vectors; v++) {
-        activations[x + v] = select(vec4<f32>(), data[FEATURES + row * first.input_vectors + v], b < BATCH);
+    let x = model * ACTIVATIONS_SIZE + X + b * X_VECTORS;
+    for (var v = 0u; v < X_VECTORS; v++) {
+        activations[x + v] = select(vec4<f32>(), data[FEATURES + row * X_VECTORS + v], b < BATCH);
     }
     let y = model * ACTIVATIONS_SIZE + TARGET + b * last.output_vectors;
     for (var v = 0u; v < last.output_vectors; v++) {

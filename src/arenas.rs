@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::plan::{Arena, Plan, Source};
 use crate::real::lit;
 use crate::rng::Key;
-use crate::spec::{initial_parameters, linreg_truth};
+use crate::spec::{initial_extras, initial_parameters, linreg_truth};
 
 /// State words of one model: finished steps, the two words of its key, and `1 +` the first step whose loss was not finite
 /// (0 if there is none).
@@ -41,6 +41,9 @@ impl<T: Float> Arenas<T> {
             for (layer, (kernel, bias)) in initial_parameters(&plan.step.model, seed).into_iter().enumerate() {
                 arenas.set(plan, model, &format!("layers.{layer}.kernel"), &kernel);
                 arenas.set(plan, model, &format!("layers.{layer}.bias"), &bias);
+            }
+            for (name, values) in initial_extras(&plan.step.model, seed) {
+                arenas.set(plan, model, &name, &values);
             }
             let mut key = Key::from_seed(seed);
             if plan.step.source == Source::Linreg {

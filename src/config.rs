@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::gpu::AdapterChoice;
-use crate::spec::{Activation, Hyperparameters, Loss, Optimizer, Schedule};
+use crate::spec::{Activation, Hyperparameters, LayerOptions, Loss, Optimizer, Schedule};
 pub use table::{Categorical, ImageConfig, Missing, TableConfig, Validation};
 
 /// Where the data comes from.
@@ -94,6 +94,8 @@ pub struct TrainConfig {
     pub hidden: Vec<usize>,
     /// Activation of the hidden layers. Default gelu.
     pub activation: Activation,
+    /// What there is around the dense layers. Default nothing.
+    pub layers: LayerOptions,
     /// The loss. Default mse.
     pub loss: Loss,
     /// The optimizer. Default adam.
@@ -140,6 +142,7 @@ impl Default for TrainConfig {
             task: Task::default(),
             hidden: vec![64, 64],
             activation: Activation::default(),
+            layers: LayerOptions::default(),
             loss: Loss::default(),
             optimizer: Optimizer::default(),
             hyper: Hyperparameters::default(),

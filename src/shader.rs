@@ -10,7 +10,8 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 
 use crate::error::{Error, Result};
 use crate::plan::{Arena, Op, OpKind, Plan, Products, Source};
-use crate::plan::{TILE_VECTORS, activation_of, forward_tiles, update_flipped, update_tiles};
+use crate::plan::{TILE_VECTORS, activation_of, forward_tiles, layer_norm_update_tiles, update_flipped, update_tiles};
+use crate::spec::{FREQUENCIES, InputEncoding, NORM_EPS};
 
 /// How a plan is executed on a device: it decides the entry points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +59,9 @@ const BROADCAST: &[File] = files![
     "broadcast/dense_backward.wgsl",
     "broadcast/dense_update.wgsl"
 ];
+const LAYER_NORM: &[File] = files!["layer_norm.wgsl"];
+const FOURIER: &[File] = files!["encode.wgsl", "encode_fourier.wgsl"];
+const FREQUENCY: &[File] = files!["encode.wgsl", "encode_frequency.wgsl"];
 const RECORDED: &[File] = files!["recorded.wgsl"];
 const PERSISTENT: &[File] = files!["persistent.wgsl"];
 
@@ -88,7 +92,13 @@ impl Shader {
         };
         let mut shader = Self { text: String::new(), parts: Vec::new() };
         shader.add("prelude", &prelude(plan));
-        for file in [SHARED, sample, products, update, walker].into_iter().flatten() {
+        let norm = if plan.step.model.options.layer_norm { LAYER_NORM } else { &[] };
+        let encode = match plan.step.model.options.encoding {
+            InputEncoding::None => &[],
+            InputEncoding::Fourier { .. } => FOURIER,
+            InputEncoding::Frequency { .. } => FREQUENCY,
+        };
+        for file in [SHARED, sample, encode, products, norm, update, walker].into_iter().flatten() {
             shader.add(file.name, &format!("\n// ---- {}\n{}", file.name, file.text));
         }
         shader.add("entry points", &entry_points(plan, walk));
@@ -150,6 +160,9 @@ fn prelude(plan: &Plan) -> String {
         ("LANES", step.products.lanes()),
         ("LAYER_COUNT", plan.layers.len()),
         ("TARGET", y),
+        ("X", plan.tensor("x").map_or(0, |t| t.offset)),
+        ("X_COLUMNS", step.model.inputs()),
+        ("X_VECTORS", step.model.inputs().div_ceil(4)),
         ("OPTIMIZER_SLOTS", step.optimizer.state_names().len()),
         ("PARAMS_SIZE", plan.sizes.of(Arena::Params)),
         ("OPTIMIZER_SIZE", plan.sizes.of(Arena::Optimizer)),
@@ -167,7 +180,13 @@ fn prelude(plan: &Plan) -> String {
         let _ = writeln!(text, "const {name}: bool = {value};");
     }
     text.push_str(&after_gradients(plan));
+    let _ = writeln!(text, "const TRAINING: bool = true;");
+    let _ = writeln!(text, "const KEEP: f32 = {:?};", step.model.options.keep());
+    let _ = writeln!(text, "const RESIDUAL: bool = {};", step.model.options.residual);
+    let _ = writeln!(text, "const LAYER_NORM: bool = {};", step.model.options.layer_norm);
     text.push_str(&layers(plan));
+    text.push_str(&norms(plan));
+    text.push_str(&encoding(plan));
     let activation = activation_of(step, 0);
     let _ = write!(
         text,
@@ -241,16 +260,57 @@ fn layers(plan: &Plan) -> String {
             l.input,
             l.output,
             l.delta,
-            if i > 0 { plan.layers[i - 1].delta } else { 0 },
+            if i > 0 { plan.layers[i - 1].slope() } else { 0 },
             usize::from(i + 1 == count),
             forward.rows * forward.columns,
             backward.rows * backward.columns,
             update.rows * update.columns,
             update.rows,
             usize::from(update_flipped(&plan.step, l)),
+            i,
+            l.skip,
+            if i > 0 { plan.layers[i - 1].skip } else { 0 },
         ];
         let fields: Vec<_> = fields.iter().map(|f| format!("{f}u")).collect();
         let _ = writeln!(text, "    Layer({}),", fields.join(", "));
+    }
+    text.push_str(");\n");
+    text
+}
+
+/// The constants of the encoding of the inputs; where there is none, what the persistent loop does instead.
+fn encoding(plan: &Plan) -> String {
+    let options = &plan.step.model.options;
+    if options.encoding == InputEncoding::None {
+        return "\nfn after_sample(lane: u32) {}\n".into();
+    }
+    let inputs = plan.step.model.inputs();
+    let tiles = plan.ops.iter().find(|op| op.kind == OpKind::Encode).map_or(0, |op| op.tiles);
+    let mut constants = vec![("KEPT_INPUTS", options.kept_inputs(inputs)), ("ENCODE_TILES", tiles)];
+    if let Some(t) = plan.tensor(FREQUENCIES) {
+        constants.extend([("FREQUENCIES", t.offset), ("FEATURE_COUNT", t.columns), ("FEATURE_VECTORS", t.stride)]);
+    }
+    constants.iter().map(|(name, value)| format!("const {name}: u32 = {value}u;\n")).collect()
+}
+
+/// The table of normalizations, in the order of the fields of `Norm` in `layer_norm.wgsl`; where there are none, what the
+/// persistent loop does instead.
+fn norms(plan: &Plan) -> String {
+    let norms: Vec<_> = plan.layers.iter().filter_map(|l| Some((l, l.norm?))).collect();
+    if norms.is_empty() {
+        let absent =
+            ["after_forward(l: Layer, lane: u32)", "after_backward(l: Layer, lane: u32)", "after_update(lane: u32)"];
+        return absent.map(|function| format!("\nfn {function} {{}}\n")).concat();
+    }
+    let tiles = |kind| plan.ops.iter().find(|op| op.kind == kind).map_or(0, |op| op.tiles);
+    let mut text = format!("const NORM_EPS: f32 = {NORM_EPS:?};\n");
+    let _ = writeln!(text, "const NORM_TILES: u32 = {}u;", tiles(OpKind::LayerNormForward { layer: 0 }));
+    let _ = writeln!(text, "const NORM_UPDATE_TILES: u32 = {}u;", tiles(OpKind::LayerNormUpdate));
+    let _ = writeln!(text, "const NORMS = array<Norm, {}>(", norms.len());
+    for (l, n) in norms {
+        let fields = [n.scale, n.bias, n.normalized, n.inverse, n.delta, layer_norm_update_tiles(&plan.step, l)];
+        let fields: Vec<_> = fields.iter().map(|f| format!("{f}u")).collect();
+        let _ = writeln!(text, "    Norm({}),", fields.join(", "));
     }
     text.push_str(");\n");
     text
@@ -277,11 +337,11 @@ fn entry_points(plan: &Plan, walk: Walk) -> String {
         Walk::Recorded => {
             for Op { kind, .. } in &plan.ops {
                 let call = match kind {
-                    OpKind::DenseForward { layer } | OpKind::DenseBackward { layer } => {
-                        format!("{}(LAYERS[{layer}], group.x, lane)", kind.function())
-                    }
                     OpKind::DenseUpdate => "dense_update_of(group.x, lane)".into(),
-                    _ => format!("{}(group.x, lane)", kind.function()),
+                    _ => match kind.layer() {
+                        Some(layer) => format!("{}(LAYERS[{layer}], group.x, lane)", kind.function()),
+                        None => format!("{}(group.x, lane)", kind.function()),
+                    },
                 };
                 entry(&format!("{kind}_op"), "y", &call);
             }

@@ -226,7 +226,7 @@ pub fn plan_of(config: &TrainConfig, models: usize) -> Result<(Option<Tables>, P
         Task::Table(table) => load(table)?,
         Task::Image(image) => load(&image.table())?,
     };
-    let model = Model::new(inputs, &config.hidden, outputs, config.activation)?;
+    let model = Model::new(inputs, &config.hidden, outputs, config.activation)?.with(config.layers.clone())?;
     let step = TrainStep::new(model, config.loss, config.optimizer, config.batch_size, source);
     let step = TrainStep {
         models,

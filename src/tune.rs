@@ -111,10 +111,11 @@ fn median(mut values: Vec<f64>) -> f64 {
 pub fn cache_key(adapter: &AdapterSummary, plan: &Plan) -> String {
     let s = &plan.step;
     format!(
-        "fori {} | {adapter} | {:?} {} {} {} batch {} models {} {:?}{}",
+        "fori {} | {adapter} | {:?} {}{} {} {} batch {} models {} {:?}{}",
         env!("CARGO_PKG_VERSION"),
         s.model.widths,
         s.model.activation,
+        s.model.options,
         s.loss,
         s.optimizer,
         s.batch_size,

@@ -13,13 +13,16 @@ struct Layer {
     input: u32, // (ROWS, inputs) in activations
     output: u32, // (ROWS, outputs) in activations
     delta: u32, // (ROWS, outputs) in activations: slope, then delta
-    delta_before: u32, // (ROWS, inputs) in activations: delta of the layer before
+    delta_before: u32, // (ROWS, inputs) in activations: slope of the activation before, then the derivative by what it is of
     is_last: u32, // 1: the last layer, which has no activation
     forward_tiles: u32, // of all rows and columns
     backward_tiles: u32,
     update_tiles: u32,
     update_row_tiles: u32, // along the inputs, or the outputs where flipped
     update_flipped: u32, // 1: the lanes have the inputs
+    index: u32, // counted from 0
+    skip: u32, // (ROWS, outputs) in activations: derivative by the output, where the input is added to it; 0 elsewhere
+    skip_before: u32, // that of the layer before
 }
 
 // What the host says of a submission.

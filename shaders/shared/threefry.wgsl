@@ -46,11 +46,15 @@ fn random_bits(key: vec2<u32>, index: vec4<u32>) -> vec4<u32> {
     return b.x0 ^ b.x1;
 }
 
+// Elements `index` of jax.random.uniform(key), in [0, 1).
+fn random_uniform(key: vec2<u32>, index: vec4<u32>) -> vec4<f32> {
+    return bitcast<vec4<f32>>((random_bits(key, index) >> vec4<u32>(9u)) | vec4<u32>(0x3F800000u)) - 1.0;
+}
+
 // Elements `index` of jax.random.normal(key): sqrt(2) erf_inv(u), u uniform in (-1, 1).
 fn random_normal(key: vec2<u32>, index: vec4<u32>) -> vec4<f32> {
-    let unit = bitcast<vec4<f32>>((random_bits(key, index) >> vec4<u32>(9u)) | vec4<u32>(0x3F800000u)) - 1.0;
     let lowest = vec4<f32>(-0.99999994);
-    return 1.4142135 * erf_inv(max(lowest, unit * 2.0 + lowest));
+    return 1.4142135 * erf_inv(max(lowest, random_uniform(key, index) * 2.0 + lowest));
 }
 
 // Element `index` of jax.random.randint(key, shape, 0, span): two words, so that the modulus has no bias to speak of.

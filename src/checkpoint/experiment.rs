@@ -9,7 +9,7 @@ use super::file::Checksum;
 use crate::config::{CheckpointConfig, ImageConfig, TableConfig, Task, TrainConfig};
 use crate::data::{Schema, Tables};
 use crate::error::{Error, Result};
-use crate::spec::{Hyperparameters, Schedule};
+use crate::spec::{Hyperparameters, LayerOptions, Schedule};
 
 /// Everything that the numbers of a run depend on, and how it is saved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,6 +18,7 @@ pub struct Experiment {
     task: TaskRecord,
     hidden: Vec<usize>,
     activation: String,
+    layers: LayerOptions,
     loss: String,
     optimizer: String,
     hyperparameters: BTreeMap<String, f64>,
@@ -85,6 +86,7 @@ impl Experiment {
             task,
             hidden: config.hidden.clone(),
             activation: config.activation.to_string(),
+            layers: config.layers.clone(),
             loss: config.loss.to_string(),
             optimizer: config.optimizer.to_string(),
             hyperparameters: config.hyper.named().map(|(name, value)| (name.to_owned(), value)).collect(),
@@ -124,6 +126,7 @@ impl Experiment {
             task,
             hidden: self.hidden.clone(),
             activation: self.activation.parse()?,
+            layers: self.layers.clone(),
             loss: self.loss.parse()?,
             optimizer: self.optimizer.parse()?,
             hyper,

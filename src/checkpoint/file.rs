@@ -203,7 +203,8 @@ impl Checkpoint {
         let config = self.experiment.config(Default::default()).map_err(unusable)?;
         let models = config.member_count().map_err(unusable)?;
         let (inputs, outputs) = self.experiment.widths(self.schema.as_ref())?;
-        let model = Model::new(inputs, &config.hidden, outputs, config.activation).map_err(unusable)?;
+        let model = Model::new(inputs, &config.hidden, outputs, config.activation);
+        let model = model.and_then(|model| model.with(config.layers.clone())).map_err(unusable)?;
         Ok(all_tensors(&model, config.optimizer, config.accumulate, models))
     }
 

@@ -5,6 +5,8 @@
 //! | name | type | shape | |
 //! |---|---|---|---|
 //! | `layers.0.kernel`, `layers.0.bias`, ... | F32 | `(in, out)`, `(out)` | parameters |
+//! | `norms.0.scale`, `norms.0.bias`, ... | F32 | `(out)` | those of layer normalization |
+//! | `frequencies` | F32 | `(inputs, features)` | those of random Fourier features, which are not trained |
 //! | `mu.layers.0.kernel`, ... | F32 | as the parameters | state of the optimizer, by its names in optax |
 //! | `acc_grads.layers.0.kernel`, ... | F32 | as the parameters | the gradients that are being added up, as in optax's MultiSteps |
 //! | `key` | U32 | `(2)` | the random key, which is also the position in the data |
@@ -71,15 +73,12 @@ fn is_float(name: &str) -> bool {
 
 /// Name and shape of the trained tensors of one model.
 fn trained_tensors(model: &Model, optimizer: Optimizer, accumulate: u32) -> Vec<(String, Vec<usize>)> {
-    let layer = |(i, (inputs, outputs)): (usize, (usize, usize))| {
-        [(format!("layers.{i}.kernel"), vec![inputs, outputs]), (format!("layers.{i}.bias"), vec![outputs])]
-    };
-    let params: Vec<_> = model.layers().enumerate().flat_map(layer).collect();
+    let params = model.parameters();
     let sums = (accumulate > 1).then_some(&"acc_grads");
     let slots = optimizer.state_names().iter().chain(sums);
     let state =
         slots.flat_map(|slot| params.iter().map(move |(name, shape)| (format!("{slot}.{name}"), shape.clone())));
-    params.iter().cloned().chain(state).collect()
+    params.iter().cloned().chain(model.constants()).chain(state).collect()
 }
 
 /// Name and shape of every tensor of a checkpoint.

@@ -5,6 +5,7 @@ mod bench;
 mod data;
 mod describe;
 mod doctor;
+mod layers;
 mod optimizer;
 mod output;
 mod plan;
@@ -62,7 +63,9 @@ pub fn main() -> ExitCode {
     };
     let parsed = Cli::from_arg_matches(&matches).map_err(|e| Error::Usage(e.to_string()));
     let given = matches.subcommand().map_or_else(Given::default, |(_, matches)| Given::of(matches));
-    match refuse_swept_flags(&matches).and(parsed).and_then(|cli| run(&cli, &given)) {
+    let encoding = matches.subcommand().and_then(|(_, m)| m.try_get_one::<String>("encoding").ok().flatten());
+    let refused = refuse_swept_flags(&matches).and_then(|()| layers::check(encoding.map(String::as_str), &given));
+    match refused.and(parsed).and_then(|cli| run(&cli, &given)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             progress::complain(&error);

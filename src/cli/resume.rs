@@ -10,6 +10,7 @@ use super::values;
 use crate::checkpoint::Checkpoint;
 use crate::config::{CheckpointConfig, ExecutorChoice, OnDivergence, Task, TrainConfig, Validation};
 use crate::error::{Error, Result};
+use crate::spec::InputEncoding;
 
 /// Flags of checkpoints.
 #[derive(Debug, Args)]
@@ -69,7 +70,7 @@ impl Given {
         Self(given.map(String::from).collect())
     }
 
-    fn has(&self, name: &str) -> bool {
+    pub(super) fn has(&self, name: &str) -> bool {
         self.0.contains(name)
     }
 }
@@ -124,6 +125,18 @@ macro_rules! task_flag {
     };
 }
 
+/// A flag of one of the encodings, which never changes.
+macro_rules! encoding_flag {
+    ($name:literal, $pattern:pat => $number:ident) => {
+        Flag {
+            name: $name,
+            may: May::Not,
+            text: |c| if let $pattern = c.layers.encoding { format!("{:?}", $number) } else { "none".into() },
+            take: |_, _| {},
+        }
+    };
+}
+
 fn task(task: &Task) -> String {
     match task {
         Task::Linreg { .. } => "the linreg task".into(),
@@ -171,6 +184,20 @@ fn flags() -> Vec<Flag> {
         task_flag!("no_standardize", Task::Table(t) => (!t.standardize).to_string()),
         Flag { text: |c| widths(&c.hidden), ..flag!("hidden", Not, hidden) },
         named_flag!("activation", Not, activation),
+        flag!("dropout", Not, layers.dropout),
+        flag!("layer_norm", Not, layers.layer_norm),
+        flag!("residual", Not, layers.residual),
+        Flag {
+            name: "encoding",
+            may: May::Not,
+            text: |c| c.layers.encoding.name().into(),
+            // Its numbers may be left to the checkpoint.
+            take: |_, _| {},
+        },
+        encoding_flag!("fourier_features", InputEncoding::Fourier { features, .. } => features),
+        encoding_flag!("fourier_scale", InputEncoding::Fourier { scale, .. } => scale),
+        encoding_flag!("frequencies", InputEncoding::Frequency { frequencies } => frequencies),
+        flag!("include_input", Not, layers.include_input),
         named_flag!("loss", Not, loss),
         named_flag!("optimizer", Not, optimizer),
         flag!("learning_rate", Overridden, hyper.learning_rate),

@@ -7,6 +7,7 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
 use super::data::DataArgs;
+use super::layers::LayerArgs;
 use super::optimizer::OptimizerArgs;
 use super::output::say;
 use super::progress::Console;
@@ -34,6 +35,8 @@ pub(super) struct ModelArgs {
     /// gelu_exact, softplus, sin.
     #[arg(long, value_name = "NAME", default_value = "gelu", value_parser = values::named::<Activation>, help_heading = "Model")]
     activation: Activation,
+    #[command(flatten)]
+    layers: LayerArgs,
     /// What is minimized: mse, mae, huber, log_cosh, binary_cross_entropy (the output is a logit, the target a label
     /// from 0 to 1).
     #[arg(long, value_name = "NAME", default_value = "mse", value_parser = values::named::<Loss>, help_heading = "Model")]
@@ -150,6 +153,7 @@ pub(super) fn config(model: &ModelArgs, device: &DeviceArgs, steps: u64) -> Trai
         task: model.data.task(),
         hidden: model.hidden.0.clone(),
         activation: model.activation,
+        layers: model.layers.options(),
         loss: model.loss,
         optimizer: model.optimizer.optimizer,
         hyper: model.optimizer.hyper(),

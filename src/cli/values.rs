@@ -104,3 +104,16 @@ pub(super) fn sweep(text: &str) -> Result<(String, Vec<f64>), String> {
     values.iter().try_for_each(|&value| possible(&name, value))?;
     Ok((name, values))
 }
+
+/// A probability below 1.
+pub(super) fn probability(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok().filter(|p| (0.0..1.0).contains(p));
+    number.ok_or_else(|| "expected a probability from 0 to below 1, as 0.1".into())
+}
+
+/// A positive number within the range of 32-bit floats.
+pub(super) fn positive(text: &str) -> Result<f64, String> {
+    #[expect(clippy::cast_possible_truncation, reason = "whether it survives is what is asked")]
+    let possible = |x: &f64| (*x as f32) > 0.0 && (*x as f32).is_finite();
+    text.trim().parse().ok().filter(possible).ok_or_else(|| "expected a positive number, as 1 or 0.5".into())
+}

@@ -1,12 +1,15 @@
 //! The `cpu` executor for training: the oracle's ops in f32, on the products and loops of `vector`.
 
+use super::encode::encode;
 use super::vector::{
-    View, activate, clip_values, multiply, multiply_by, multiply_column, normals, sum_of_rows, update,
+    View, activate, add, clip_values, dropout_factors, multiply, multiply_by, multiply_column, normals, sum_of_rows,
+    update, waves,
 };
-use crate::arenas::Arenas;
+use super::{dropout_key, norm};
+use crate::arenas::{Arenas, State};
 use crate::plan::{Arena, DenseLayer, OpKind, Plan, Source, activation_of};
 use crate::rng::Key;
-use crate::spec::Constants;
+use crate::spec::{Constants, FREQUENCIES};
 
 /// The constant rows of the step table, and that of the step.
 pub(super) type Rows = (Constants<f32>, [f32; 4]);
@@ -22,7 +25,7 @@ impl Fast {
     pub(super) fn new(plan: &Plan) -> Self {
         let of_layer = |l: &DenseLayer| {
             let kernel = (l.inputs.next_multiple_of(4) + 1) * 4 * l.output_vectors();
-            kernel.max(plan.rows() * 4 * l.input_vectors())
+            kernel.max(plan.rows() * 4 * l.input_vectors().max(l.output_vectors())).max(8 * l.output_vectors())
         };
         let most = plan.layers.iter().map(of_layer).max().unwrap_or(0);
         Self { scratch: [0, 1, 2].map(|_| vec![0.0; most]) }
@@ -39,10 +42,14 @@ impl Fast {
     ) -> Option<f32> {
         match op {
             OpKind::Sample => sample(plan, arenas, model),
+            OpKind::Encode => encode_batch(plan, arenas, model),
             OpKind::DenseForward { layer } => dense_forward(plan, arenas, model, layer, &mut self.scratch[0]),
+            OpKind::LayerNormForward { layer } => norm::forward(plan, arenas, model, layer, &mut self.scratch[0]),
             OpKind::Loss => return Some(loss(plan, arenas, model)),
             OpKind::DenseBackward { layer } => self.dense_backward(plan, arenas, model, layer),
             OpKind::DenseUpdate => (0..plan.layers.len()).for_each(|l| self.dense_update(plan, arenas, model, l, rows)),
+            OpKind::LayerNormBackward { layer } => norm::backward(plan, arenas, model, layer),
+            OpKind::LayerNormUpdate => self.layer_norm_update(plan, arenas, model, rows),
             OpKind::NormParts => self.norm_parts(plan, arenas, model, rows),
             OpKind::Norm => Self::norm(plan, arenas, model),
             OpKind::Update => self.update(plan, arenas, model, rows),
@@ -62,7 +69,14 @@ impl Fast {
         let derivative = &mut self.scratch[0];
         let (a, b) = (View::new(delta, stride), View::new(kernel, stride).transposed());
         multiply((rows, l.outputs, width), a, b, 0.0, derivative, width);
-        multiply_by(&mut low[4 * before.delta..][..rows * width], derivative);
+        let derivative = &mut derivative[..rows * width];
+        if l.skip > 0 {
+            add(derivative, &delta[4 * (l.skip - l.delta)..]);
+        }
+        if before.skip > 0 {
+            low[4 * before.skip..][..rows * width].copy_from_slice(derivative);
+        }
+        multiply_by(&mut low[4 * before.slope()..][..rows * width], derivative);
     }
 
     fn dense_update(&mut self, plan: &Plan, arenas: &mut Arenas<f32>, model: usize, layer: usize, rows: &Rows) {
@@ -87,7 +101,37 @@ impl Fast {
         for row in delta.chunks_exact(stride).take(batch) {
             bias.iter_mut().zip(row).for_each(|(sum, d)| *sum += d);
         }
-        for (at, from, len, is_bias) in [(4 * l.kernel, 0, kernel_len, false), (4 * l.bias, kernel_len, stride, true)] {
+        self.use_gradients(
+            plan,
+            arenas,
+            model,
+            rows,
+            [(4 * l.kernel, 0, kernel_len, false), (4 * l.bias, kernel_len, stride, true)],
+        );
+    }
+
+    /// Gradients of scale and bias of each normalization.
+    fn layer_norm_update(&mut self, plan: &Plan, arenas: &mut Arenas<f32>, model: usize, rows: &Rows) {
+        for l in &plan.layers {
+            let Some(n) = l.norm else { continue };
+            let stride = 4 * l.output_vectors();
+            norm::gradients(plan, arenas, model, l, &mut self.scratch[0][..2 * stride]);
+            let ranges = [(4 * n.scale, 0, stride, true), (4 * n.bias, stride, stride, true)];
+            self.use_gradients(plan, arenas, model, rows, ranges);
+        }
+    }
+
+    /// Updates two tensors with their gradients, or stores those: the first scalar of each, that of its gradient in the
+    /// scratch, its length, and whether it is spared as a bias.
+    fn use_gradients(
+        &mut self,
+        plan: &Plan,
+        arenas: &mut Arenas<f32>,
+        model: usize,
+        rows: &Rows,
+        ranges: [(usize, usize, usize, bool); 2],
+    ) {
+        for (at, from, len, is_bias) in ranges {
             let g = &mut self.scratch[0][from..from + len];
             if !plan.step.is_fused() || plan.step.keep_gradients {
                 Self::store_gradients(plan, arenas, model, at, g);
@@ -129,7 +173,7 @@ pub(super) fn base(plan: &Plan, arena: Arena, model: usize) -> usize {
     Arenas::<f32>::base(plan, arena, model)
 }
 
-fn dense_forward(plan: &Plan, arenas: &mut Arenas<f32>, model: usize, layer: usize, column: &mut [f32]) {
+fn dense_forward(plan: &Plan, arenas: &mut Arenas<f32>, model: usize, layer: usize, scratch: &mut [f32]) {
     let l = plan.layers[layer];
     let (rows, stride) = (plan.step.batch_size, 4 * l.output_vectors());
     let [params, _, _, activations, _] = &mut arenas.scalars;
@@ -143,21 +187,47 @@ fn dense_forward(plan: &Plan, arenas: &mut Arenas<f32>, model: usize, layer: usi
     }
     let (x, x_stride) = (&low[4 * l.input..], 4 * l.input_vectors());
     if l.outputs == 1 {
-        let column = &mut column[..l.inputs];
+        let column = &mut scratch[..l.inputs];
         column.iter_mut().zip(kernel.iter().step_by(stride)).for_each(|(to, from)| *to = *from);
         multiply_column(&x[..rows * x_stride], x_stride, column, z, stride);
     } else {
         multiply((rows, l.inputs, stride), View::new(x, x_stride), View::new(kernel, stride), 1.0, z, stride);
     }
-    if layer + 1 == plan.layers.len() {
+    if layer + 1 == plan.layers.len() || l.norm.is_some() {
         return;
     }
-    activate(activation_of(&plan.step, layer), &mut z[..rows * stride], &mut slope[..rows * stride]);
+    let (h, slope) = (&mut z[..rows * stride], &mut slope[..rows * stride]);
+    let skipped = (l.skip > 0).then(|| &low[4 * l.input..]);
+    finish_layer(plan, arenas.state[model], layer, (h, slope, skipped), scratch);
+}
+
+/// From the pre-activations of a layer in `h` to its output: activation, dropout, and what is skipped.
+pub(super) fn finish_layer(
+    plan: &Plan,
+    state: State,
+    layer: usize,
+    (h, slope, skipped): (&mut [f32], &mut [f32], Option<&[f32]>),
+    scratch: &mut [f32],
+) {
+    let l = plan.layers[layer];
+    let (rows, stride) = (plan.step.batch_size, 4 * l.output_vectors());
+    activate(activation_of(&plan.step, layer), h, slope);
+    if plan.step.model.options.dropout > 0.0 {
+        let factors = &mut scratch[..rows * l.outputs];
+        dropout_factors(dropout_key(state, layer), plan.step.model.options.keep(), factors);
+        for (b, factors) in factors.chunks_exact(l.outputs).enumerate() {
+            multiply_by(&mut h[b * stride..][..l.outputs], factors);
+            multiply_by(&mut slope[b * stride..][..l.outputs], factors);
+        }
+    }
     if l.outputs < stride {
         // Columns of the padding stay zero.
-        for row in z.chunks_exact_mut(stride).take(rows) {
+        for row in h.chunks_exact_mut(stride) {
             row[l.outputs..].fill(0.0);
         }
+    }
+    if let Some(skipped) = skipped {
+        add(h, skipped);
     }
 }
 
@@ -188,7 +258,7 @@ fn loss(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) -> f32 {
     mean
 }
 
-fn advance(state: &mut crate::arenas::State) {
+fn advance(state: &mut State) {
     let (next, _) = Key([state[1], state[2]]).split();
     *state = [state[0].wrapping_add(1), next.0[0], next.0[1], state[3]];
 }
@@ -199,6 +269,18 @@ fn sample(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) {
     match plan.step.source {
         Source::Linreg => sample_linreg(plan, arenas, model, sub),
         Source::Table { rows } => sample_table(plan, arenas, model, sub, rows),
+    }
+}
+
+fn encode_batch(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) {
+    let (l, inputs) = (plan.layers[0], plan.step.model.inputs());
+    let frequencies = arenas.get(plan, model, FREQUENCIES);
+    let activations = &mut arenas.scalars[Arena::Activations as usize][base(plan, Arena::Activations, model)..];
+    let (low, encoded) = activations.split_at_mut(4 * l.input);
+    let (x, stride) = place(plan, "x");
+    let rows = low[x..].chunks_exact(stride).zip(encoded.chunks_exact_mut(4 * l.input_vectors()));
+    for (row, out) in rows.take(plan.step.batch_size) {
+        encode(&plan.step.model, &frequencies, &row[..inputs], &mut out[..l.inputs], waves);
     }
 }
 

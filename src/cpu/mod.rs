@@ -1,19 +1,23 @@
 //! The `cpu` executor: the plan walked by plain Rust. In f64 it is the oracle of the kernels; in f32 it trains where a
 //! machine has no adapter.
 
+mod encode;
 mod fast;
 mod gradients;
+mod norm;
 mod oracle;
+mod oracle_norm;
 mod predict;
 mod vector;
 
 use std::collections::VecDeque;
 
-use crate::arenas::Arenas;
+use crate::arenas::{Arenas, State};
 use crate::error::Result;
 use crate::executor::{Chunk, Executor, Report};
 use crate::plan::{OpKind, Plan};
 use crate::real::Real;
+use crate::rng::Key;
 use crate::spec::Hyperparameters;
 use fast::Fast;
 use oracle::Oracle;
@@ -95,6 +99,14 @@ impl CpuExecutor {
         let losses = plan.ops.iter().filter_map(|op| fast.run(op.kind, plan, arenas, model, &rows));
         losses.fold(f32::NAN, |_, loss| loss)
     }
+}
+
+/// The key of the units that a hidden layer drops in a step: a child of that of the batch, of which the first two may draw rows.
+fn dropout_key(state: State, layer: usize) -> Key {
+    let [_, k0, k1, _] = state;
+    let (_, sub) = Key([k0, k1]).split();
+    #[expect(clippy::cast_possible_truncation, reason = "a network has few layers")]
+    sub.fold_in(2 + layer as u32)
 }
 
 /// Steps of one chunk: enough that the host's share is nothing.

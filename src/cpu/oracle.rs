@@ -1,20 +1,22 @@
 //! Every op in plain Rust, generic over f32 and f64: the oracle of the kernels. Simple before fast.
 
+use super::dropout_key;
+use super::encode::{encode, waves};
 use crate::arenas::Arenas;
 use crate::plan::{Arena, OpKind, Plan, Source, activation_of};
 use crate::real::{Real, lit};
 use crate::rng::Key;
-use crate::spec::{Constants, clip_value};
+use crate::spec::{Constants, FREQUENCIES, clip_value};
 
 /// A matrix inside an arena: the scalar index of its first number and the scalars of a row.
 #[derive(Clone, Copy)]
-struct Matrix {
+pub(super) struct Matrix {
     first: usize,
     stride: usize,
 }
 
 impl Matrix {
-    fn at(self, row: usize, column: usize) -> usize {
+    pub(super) fn at(self, row: usize, column: usize) -> usize {
         self.first + row * self.stride + column
     }
 }
@@ -35,10 +37,14 @@ impl<T: Real> Oracle<'_, T> {
     pub(super) fn run(&mut self, op: OpKind) -> Option<T> {
         match op {
             OpKind::Sample => self.sample(),
+            OpKind::Encode => self.encode(),
             OpKind::DenseForward { layer } => self.dense_forward(layer),
+            OpKind::LayerNormForward { layer } => self.layer_norm_forward(layer),
             OpKind::Loss => return Some(self.loss()),
             OpKind::DenseBackward { layer } => self.dense_backward(layer),
+            OpKind::LayerNormBackward { layer } => self.layer_norm_backward(layer),
             OpKind::DenseUpdate => self.dense_update(),
+            OpKind::LayerNormUpdate => self.layer_norm_update(),
             OpKind::NormParts => self.norm_parts(),
             OpKind::Norm => self.norm(),
             OpKind::Update => self.update(),
@@ -47,16 +53,16 @@ impl<T: Real> Oracle<'_, T> {
         None
     }
 
-    fn matrix(&self, arena: Arena, offset: usize, columns: usize) -> Matrix {
+    pub(super) fn matrix(&self, arena: Arena, offset: usize, columns: usize) -> Matrix {
         let first = Arenas::<T>::base(self.plan, arena, self.model) + 4 * offset;
         Matrix { first, stride: 4 * columns.div_ceil(4) }
     }
 
-    fn activations(&mut self) -> &mut [T] {
+    pub(super) fn activations(&mut self) -> &mut [T] {
         &mut self.arenas.scalars[Arena::Activations as usize]
     }
 
-    fn params(&self) -> &[T] {
+    pub(super) fn params(&self) -> &[T] {
         &self.arenas.scalars[Arena::Params as usize]
     }
 
@@ -64,7 +70,7 @@ impl<T: Real> Oracle<'_, T> {
     fn batch(&self) -> (Matrix, Matrix) {
         let model = &self.plan.step.model;
         let y = self.plan.tensor("y").map_or(0, |t| t.offset);
-        let x = self.matrix(Arena::Activations, self.plan.layers[0].input, model.inputs());
+        let x = self.matrix(Arena::Activations, self.plan.tensor("x").map_or(0, |t| t.offset), model.inputs());
         (x, self.matrix(Arena::Activations, y, model.outputs()))
     }
 
@@ -119,23 +125,62 @@ impl<T: Real> Oracle<'_, T> {
         }
     }
 
+    fn encode(&mut self) {
+        let (plan, (x, _)) = (self.plan, self.batch());
+        let l = plan.layers[0];
+        let encoded = self.matrix(Arena::Activations, l.input, l.inputs);
+        let frequencies = self.arenas.get(plan, self.model, FREQUENCIES);
+        for b in 0..plan.step.batch_size {
+            let row = self.activations()[x.at(b, 0)..][..plan.step.model.inputs()].to_vec();
+            let out = &mut self.activations()[encoded.at(b, 0)..][..l.inputs];
+            encode(&plan.step.model, &frequencies, &row, out, waves);
+        }
+    }
+
     fn dense_forward(&mut self, layer: usize) {
         let l = self.plan.layers[layer];
         let x = self.matrix(Arena::Activations, l.input, l.inputs);
         let kernel = self.matrix(Arena::Params, l.kernel, l.outputs);
         let bias = self.matrix(Arena::Params, l.bias, l.outputs);
         let h = self.matrix(Arena::Activations, l.output, l.outputs);
-        let slope = self.matrix(Arena::Activations, l.delta, l.outputs);
-        let activation = activation_of(&self.plan.step, layer);
+        let linear = layer + 1 == self.plan.layers.len() || l.norm.is_some();
         for b in 0..self.plan.step.batch_size {
             for o in 0..l.outputs {
                 let (params, activations) = (self.params(), &self.arenas.scalars[Arena::Activations as usize]);
                 let product = |i| activations[x.at(b, i)] * params[kernel.at(i, o)];
                 let z = (0..l.inputs).map(product).fold(params[bias.at(0, o)], T::add);
-                let (value, derivative) = activation.evaluate(z);
-                self.activations()[h.at(b, o)] = value;
-                self.activations()[slope.at(b, o)] = derivative;
+                if linear {
+                    self.activations()[h.at(b, o)] = z;
+                } else {
+                    self.store_activation(layer, b, o, z);
+                }
             }
+        }
+    }
+
+    /// Stores the activation of `z` and its slope.
+    pub(super) fn store_activation(&mut self, layer: usize, b: usize, o: usize, z: T) {
+        let l = self.plan.layers[layer];
+        let [h, slope] = [l.output, l.slope()].map(|at| self.matrix(Arena::Activations, at, l.outputs));
+        let x = self.matrix(Arena::Activations, l.input, l.inputs);
+        let (value, derivative) = activation_of(&self.plan.step, layer).evaluate(z);
+        let factor = self.dropout(layer, b * l.outputs + o);
+        let skipped = if l.skip > 0 { self.activations()[x.at(b, o)] } else { T::zero() };
+        self.activations()[h.at(b, o)] = value * factor + skipped;
+        self.activations()[slope.at(b, o)] = derivative * factor;
+    }
+
+    /// What unit `index` of a hidden layer's `(batch, outputs)` is multiplied with in this step.
+    #[expect(clippy::cast_possible_truncation, reason = "an index of a batch fits 32 bits by the limits of the plan")]
+    fn dropout(&self, layer: usize, index: usize) -> T {
+        let options = &self.plan.step.model.options;
+        let kept = || dropout_key(self.arenas.state[self.model], layer).uniform(index as u32) < options.keep();
+        if options.dropout == 0.0 {
+            T::one()
+        } else if kept() {
+            lit::<T>(1.0) / lit(f64::from(options.keep()))
+        } else {
+            T::zero()
         }
     }
 
@@ -167,12 +212,18 @@ impl<T: Real> Oracle<'_, T> {
         let (l, before) = (self.plan.layers[layer], self.plan.layers[layer - 1]);
         let delta = self.matrix(Arena::Activations, l.delta, l.outputs);
         let kernel = self.matrix(Arena::Params, l.kernel, l.outputs);
-        let target = self.matrix(Arena::Activations, before.delta, l.inputs);
+        let target = self.matrix(Arena::Activations, before.slope(), l.inputs);
+        let skip = self.matrix(Arena::Activations, l.skip, l.inputs);
+        let skip_before = self.matrix(Arena::Activations, before.skip, l.inputs);
         for b in 0..self.plan.step.batch_size {
             for i in 0..l.inputs {
                 let (params, activations) = (self.params(), &self.arenas.scalars[Arena::Activations as usize]);
                 let product = |o| activations[delta.at(b, o)] * params[kernel.at(i, o)];
-                let derivative = (0..l.outputs).map(product).fold(T::zero(), T::add);
+                let skipped = if l.skip > 0 { activations[skip.at(b, i)] } else { T::zero() };
+                let derivative = (0..l.outputs).map(product).fold(skipped, T::add);
+                if before.skip > 0 {
+                    self.activations()[skip_before.at(b, i)] = derivative;
+                }
                 let slope = &mut self.activations()[target.at(b, i)];
                 *slope = *slope * derivative;
             }
@@ -201,7 +252,7 @@ impl<T: Real> Oracle<'_, T> {
     }
 
     /// Updates parameter `index` of the model's share with its gradient, or stores that.
-    fn use_gradient(&mut self, index: usize, g: T, is_bias: bool) {
+    pub(super) fn use_gradient(&mut self, index: usize, g: T, is_bias: bool) {
         if !self.plan.step.is_fused() {
             return self.store_gradient(index, g);
         }

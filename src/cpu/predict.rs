@@ -1,25 +1,35 @@
 //! The forward pass over a whole table on the host.
 
+use super::encode::{encode, waves};
 use crate::arenas::Arenas;
 use crate::data::Dataset;
 use crate::plan::{Plan, activation_of};
 use crate::real::{Real, lit};
+use crate::spec::{FREQUENCIES, NORM_EPS};
 
 /// Kernel and bias of each layer, as numbers of the computation.
 struct Weights<T> {
     layers: Vec<(Vec<T>, Vec<T>)>,
+    /// Scale and bias of each normalization.
+    norms: Vec<(Vec<T>, Vec<T>)>,
+    /// Those of random Fourier features.
+    frequencies: Vec<T>,
 }
 
 impl<T: Real> Weights<T> {
     fn of(plan: &Plan, arenas: &Arenas<f32>, model: usize) -> Self {
         let tensor = |name: String| arenas.get(plan, model, &name).into_iter().map(|v| lit(f64::from(v))).collect();
         let layer = |i| (tensor(format!("layers.{i}.kernel")), tensor(format!("layers.{i}.bias")));
-        Self { layers: (0..plan.layers.len()).map(layer).collect() }
+        let norm = |i| (tensor(format!("norms.{i}.scale")), tensor(format!("norms.{i}.bias")));
+        let norms = (0..plan.layers.len()).filter(|&i| plan.step.model.has_norm(i)).map(norm).collect();
+        Self { layers: (0..plan.layers.len()).map(layer).collect(), norms, frequencies: tensor(FREQUENCIES.into()) }
     }
 
     /// The output for one row of the input.
     fn predict(&self, plan: &Plan, row: &[f32]) -> Vec<T> {
-        let mut h: Vec<T> = row.iter().map(|&v| lit(f64::from(v))).collect();
+        let row: Vec<T> = row.iter().map(|&v| lit(f64::from(v))).collect();
+        let mut h = vec![T::zero(); plan.layers[0].inputs];
+        encode(&plan.step.model, &self.frequencies, &row, &mut h, waves);
         for (layer, (kernel, bias)) in self.layers.iter().enumerate() {
             let mut z = bias.clone();
             for (x, weights) in h.iter().zip(kernel.chunks_exact(bias.len())) {
@@ -27,10 +37,28 @@ impl<T: Real> Weights<T> {
                     *sum = *sum + *x * w;
                 }
             }
+            if let Some((scale, bias)) = self.norms.get(layer) {
+                normalize(&mut z, scale, bias);
+            }
             let activation = activation_of(&plan.step, layer);
-            h = z.into_iter().map(|z| activation.evaluate(z).0).collect();
+            let mut next: Vec<T> = z.into_iter().map(|z| activation.evaluate(z).0).collect();
+            if plan.step.model.has_skip(layer) {
+                next.iter_mut().zip(&h).for_each(|(sum, &skipped)| *sum = *sum + skipped);
+            }
+            h = next;
         }
         h
+    }
+}
+
+/// Layer normalization of a row.
+fn normalize<T: Real>(z: &mut [T], scale: &[T], bias: &[T]) {
+    let count = T::from(z.len()).unwrap_or_else(T::one);
+    let mean = z.iter().fold(T::zero(), |sum, &z| sum + z) / count;
+    let variance = z.iter().fold(T::zero(), |sum, &z| sum + (z - mean) * (z - mean)) / count;
+    let factor = (variance + lit(NORM_EPS)).sqrt().recip();
+    for ((z, &scale), &bias) in z.iter_mut().zip(scale).zip(bias) {
+        *z = (*z - mean) * factor * scale + bias;
     }
 }
 

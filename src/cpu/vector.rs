@@ -4,7 +4,7 @@ use multiversion::multiversion;
 
 use crate::real::logarithm;
 use crate::rng::{Key, bits_of_sixteen, erf_inv_from};
-use crate::spec::{Activation, Constants, Optimizer, clip_value};
+use crate::spec::{Activation, Constants, NORM_EPS, Optimizer, clip_value};
 
 /// A matrix to read: scalars, and the steps from row to row and from column to column.
 #[derive(Clone, Copy)]
@@ -110,6 +110,82 @@ pub(super) fn multiply_by(target: &mut [f32], factors: &[f32]) {
         *t *= f;
     }
     flush(target, TINY);
+}
+
+/// `target += terms`.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+pub(super) fn add(target: &mut [f32], terms: &[f32]) {
+    for (t, term) in target.iter_mut().zip(terms) {
+        *t += term;
+    }
+}
+
+/// What dropout multiplies with: `1 / keep` with probability `keep`, else 0.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq", "x86_64+avx2+fma"))]
+pub(super) fn dropout_factors(key: Key, keep: f32, out: &mut [f32]) {
+    for (chunk, block) in (0_u32..).zip(out.chunks_mut(16)) {
+        let bits = bits_of_sixteen(key, 16 * chunk);
+        for (factor, bits) in block.iter_mut().zip(bits) {
+            let unit = f32::from_bits((bits >> 9) | 0x3F80_0000) - 1.0;
+            *factor = if unit < keep { 1.0 / keep } else { 0.0 };
+        }
+    }
+}
+
+/// `sum_i a[i] b[i]`, four columns at a time.
+#[inline(always)]
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let mut sums = [0.0_f32; 4];
+    for (a, b) in a.as_chunks::<4>().0.iter().zip(b.as_chunks::<4>().0) {
+        for i in 0..4 {
+            sums[i] += a[i] * b[i];
+        }
+    }
+    sums.iter().sum()
+}
+
+/// Normalizes a padded row `z` of which `width` numbers are used, in place: its normal form, then `n scale + bias`. Returns the
+/// inverse of the standard deviation.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "a width is far below 2^24")]
+pub(super) fn normalize(z: &mut [f32], width: usize, normalized: &mut [f32], scale: &[f32], bias: &[f32]) -> f32 {
+    let mean = z.iter().sum::<f32>() / width as f32;
+    normalized.fill(0.0);
+    normalized[..width].iter_mut().zip(&*z).for_each(|(n, z)| *n = z - mean);
+    let variance = dot(normalized, normalized) / width as f32;
+    let inverse = 1.0 / (variance + NORM_EPS as f32).sqrt();
+    normalized.iter_mut().for_each(|n| *n *= inverse);
+    for (((z, n), scale), bias) in z.iter_mut().zip(&*normalized).zip(scale).zip(bias) {
+        *z = n * scale + bias;
+    }
+    flush(normalized, TINY);
+    inverse
+}
+
+/// The way back: from the derivative by `n scale + bias` to that by `z`, in `delta`.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+#[expect(clippy::cast_precision_loss, reason = "a width is far below 2^24")]
+pub(super) fn denormalize(
+    delta: &mut [f32],
+    width: usize,
+    derivative: &[f32],
+    normalized: &[f32],
+    scale: &[f32],
+    inverse: f32,
+) {
+    delta.iter_mut().zip(derivative).zip(scale).for_each(|((g, d), scale)| *g = d * scale);
+    let mean = delta.iter().sum::<f32>() / width as f32;
+    let product = dot(delta, normalized) / width as f32;
+    for (g, n) in delta[..width].iter_mut().zip(normalized) {
+        *g = inverse * (*g - mean - n * product);
+    }
+    flush(delta, TINY);
+}
+
+/// Sine and cosine of numbers of turns.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq", "x86_64+avx2+fma"))]
+pub(super) fn waves(turns: &[f32], sines: &mut [f32], cosines: &mut [f32]) {
+    super::encode::waves(turns, sines, cosines);
 }
 
 /// The optimizer on whole slices: parameters, gradients, and up to two slots of state.

@@ -76,10 +76,19 @@ fn results(plan: &Plan, op: OpKind) -> Vec<&str> {
     };
     match op {
         OpKind::Sample => one_of(&["x".into(), "y".into()]),
+        OpKind::Encode => one_of(&["encoded".into()]),
+        OpKind::DenseForward { layer } if plan.layers[layer].norm.is_some() => Vec::new(),
         OpKind::DenseForward { layer } => one_of(&[format!("h{}", layer + 1)]),
+        OpKind::LayerNormForward { layer } => {
+            one_of(&["h", "normalized", "inverse"].map(|name| format!("{name}{}", layer + 1)))
+        }
         OpKind::Loss => one_of(&[format!("delta{}", plan.layers.len())]),
+        OpKind::DenseBackward { layer } if plan.layers[layer - 1].norm.is_some() => {
+            one_of(&[format!("norm_delta{layer}")])
+        }
         OpKind::DenseBackward { layer } => one_of(&[format!("delta{layer}")]),
-        OpKind::DenseUpdate => {
+        OpKind::LayerNormBackward { layer } => one_of(&[format!("delta{}", layer + 1)]),
+        OpKind::DenseUpdate | OpKind::LayerNormUpdate => {
             let updated = [Arena::Params, Arena::Optimizer, Arena::Grads];
             plan.tensors.iter().filter(|t| updated.contains(&t.arena)).map(|t| t.name.as_str()).collect()
         }

@@ -4,11 +4,12 @@ use std::fmt;
 
 use super::ops::parameter_tiles;
 use super::{Source, TrainStep, padded_rows};
+use crate::spec::{FREQUENCIES, InputEncoding};
 
 /// A storage buffer by its role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arena {
-    /// Kernels and biases.
+    /// What is trained, then constants that each model has for itself.
     Params,
     /// State of the optimizer: one copy of the layout of `Params` per slot.
     Optimizer,
@@ -79,6 +80,11 @@ pub struct Tensor {
 }
 
 impl Tensor {
+    /// Whether it is trained.
+    pub fn is_parameter(&self) -> bool {
+        self.arena == Arena::Params && self.name != FREQUENCIES
+    }
+
     /// Indices of its numbers, in row-major order, among the scalars of a model's share of the arena.
     pub fn indices(&self) -> impl Iterator<Item = usize> + '_ {
         let row = move |r: usize| (0..self.columns).map(move |c| 4 * (self.offset + r * self.stride) + c);
@@ -104,9 +110,34 @@ pub struct DenseLayer {
     /// `(batch, outputs)` in `Activations`: the slope of the activation after the forward pass, the derivative of the loss
     /// by the pre-activation after the backward pass.
     pub delta: usize,
+    /// `(batch, outputs)` in `Activations`: the derivative of the loss by its output, where its input is added to that; 0
+    /// elsewhere.
+    pub skip: usize,
+    /// What layer normalization needs; none in the last layer, and where there is no normalization.
+    pub norm: Option<NormLayer>,
+}
+
+/// The layer normalization of a dense layer by the offsets of its tensors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NormLayer {
+    /// `(1, outputs)` in `Params`.
+    pub scale: usize,
+    /// `(1, outputs)` in `Params`.
+    pub bias: usize,
+    /// `(batch, outputs)` in `Activations`: what scale and bias are applied to.
+    pub normalized: usize,
+    /// `(batch, 1)` in `Activations`: the inverse of the standard deviation of a row.
+    pub inverse: usize,
+    /// `(batch, outputs)` in `Activations`: the slope of the activation, then the derivative of the loss by its argument.
+    pub delta: usize,
 }
 
 impl DenseLayer {
+    /// Where the slope of its activation lies, which becomes the derivative of the loss by the activation's argument.
+    pub fn slope(&self) -> usize {
+        self.norm.map_or(self.delta, |norm| norm.delta)
+    }
+
     /// Vectors of a row of its input.
     pub fn input_vectors(&self) -> usize {
         self.inputs.div_ceil(4)
@@ -147,6 +178,9 @@ pub(super) fn lay_out(step: &TrainStep) -> (Vec<DenseLayer>, Vec<Tensor>, ArenaS
     let (inputs, outputs) = (step.model.inputs(), step.model.outputs());
     let mut input = allocator.take("x", Arena::Activations, batch, inputs);
     allocator.take("y", Arena::Activations, batch, outputs);
+    if step.model.options.encoding != InputEncoding::None {
+        input = allocator.take("encoded", Arena::Activations, batch, step.model.options.encoded_inputs(inputs));
+    }
     let mut layers = Vec::new();
     for (i, (inputs, outputs)) in step.model.layers().enumerate() {
         // A kernel has whole groups of four rows, since the backward product reads them as 4x4 blocks.
@@ -155,8 +189,24 @@ pub(super) fn lay_out(step: &TrainStep) -> (Vec<DenseLayer>, Vec<Tensor>, ArenaS
         let bias = allocator.take(&format!("layers.{i}.bias"), Arena::Params, (1, 1), outputs);
         let output = allocator.take(&format!("h{}", i + 1), Arena::Activations, batch, outputs);
         let delta = allocator.take(&format!("delta{}", i + 1), Arena::Activations, batch, outputs);
-        layers.push(DenseLayer { inputs, outputs, kernel, bias, input, output, delta });
+        let mut skip = 0;
+        if step.model.has_skip(i) {
+            skip = allocator.take(&format!("dh{}", i + 1), Arena::Activations, batch, outputs);
+        }
+        let norm = step.model.has_norm(i).then(|| {
+            let mut row = |part: &str| allocator.take(&format!("norms.{i}.{part}"), Arena::Params, (1, 1), outputs);
+            let (scale, bias) = (row("scale"), row("bias"));
+            let mut matrix =
+                |name: &str, columns| allocator.take(&format!("{name}{}", i + 1), Arena::Activations, batch, columns);
+            let (normalized, delta) = (matrix("normalized", outputs), matrix("norm_delta", outputs));
+            NormLayer { scale, bias, normalized, delta, inverse: matrix("inverse", 1) }
+        });
+        layers.push(DenseLayer { inputs, outputs, kernel, bias, input, output, delta, skip, norm });
         input = output;
+    }
+    // Last of its arena, since it is no parameter.
+    for (name, shape) in step.model.constants() {
+        allocator.take(&name, Arena::Params, (shape[0], shape[0]), shape[1]);
     }
     match step.source {
         Source::Linreg => {
@@ -186,7 +236,7 @@ pub(super) fn lay_out(step: &TrainStep) -> (Vec<DenseLayer>, Vec<Tensor>, ArenaS
 /// Gives the optimizer's slots and the gradients the layout of the parameters.
 fn mirror_params(step: &TrainStep, allocator: &mut Allocator) {
     let params = allocator.sizes.of(Arena::Params);
-    let of_params: Vec<_> = allocator.tensors.iter().filter(|t| t.arena == Arena::Params).cloned().collect();
+    let of_params: Vec<_> = allocator.tensors.iter().filter(|t| t.is_parameter()).cloned().collect();
     let slots = step.optimizer.state_names();
     for (slot, state) in slots.iter().enumerate() {
         allocator.tensors.extend(of_params.iter().map(|t| Tensor {

@@ -9,9 +9,9 @@ mod ops;
 
 use std::fmt;
 
-pub use layout::{Arena, ArenaSizes, DenseLayer, Tensor};
+pub use layout::{Arena, ArenaSizes, DenseLayer, NormLayer, Tensor};
 pub use ops::{Op, OpKind};
-pub(crate) use ops::{Parameter, TILE_VECTORS, forward_tiles, update_flipped, update_tiles};
+pub(crate) use ops::{Parameter, TILE_VECTORS, forward_tiles, layer_norm_update_tiles, update_flipped, update_tiles};
 
 use num_traits::Float;
 use serde::{Deserialize, Serialize};
@@ -288,9 +288,10 @@ impl fmt::Display for Plan {
         let widths: Vec<_> = step.model.widths.iter().map(ToString::to_string).collect();
         writeln!(
             f,
-            "{} {} {} {} batch {} models {} ({} parameters each, {} kernels)",
+            "{} {}{} {} {} batch {} models {} ({} parameters each, {} kernels)",
             widths.join("-"),
             step.model.activation,
+            step.model.options,
             step.loss,
             step.optimizer,
             step.batch_size,

@@ -3,14 +3,22 @@
 use std::fmt;
 
 use super::{DenseLayer, Products, Source, TrainStep, padded_rows};
+use crate::spec::InputEncoding;
 
 /// What an op computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpKind {
     /// Draws the batch.
     Sample,
+    /// Waves of the inputs.
+    Encode,
     /// Activation of a layer and its slope.
     DenseForward {
+        /// The layer.
+        layer: usize,
+    },
+    /// Normalizes the product of a layer; its activation and slope.
+    LayerNormForward {
         /// The layer.
         layer: usize,
     },
@@ -21,9 +29,16 @@ pub enum OpKind {
         /// The layer whose kernel is read.
         layer: usize,
     },
+    /// The delta of a layer from the derivative by what its normalization made.
+    LayerNormBackward {
+        /// The layer.
+        layer: usize,
+    },
     /// Gradients of all kernels and biases, and their update where it is fused; else they are stored, and the next ops
     /// update.
     DenseUpdate,
+    /// Gradients of the scales and biases of all normalizations, as those of the kernels.
+    LayerNormUpdate,
     /// Sums of squares of the mean gradients, one per tile.
     NormParts,
     /// The global norm of the mean gradients.
@@ -38,19 +53,31 @@ impl OpKind {
     /// The layer that it works on, if it is one layer's.
     pub fn layer(self) -> Option<usize> {
         match self {
-            Self::DenseForward { layer } | Self::DenseBackward { layer } => Some(layer),
+            Self::DenseForward { layer }
+            | Self::LayerNormForward { layer }
+            | Self::DenseBackward { layer }
+            | Self::LayerNormBackward { layer } => Some(layer),
             _ => None,
         }
+    }
+
+    /// Whether it is part of the forward pass, which turns a batch into predictions.
+    pub fn is_forward(self) -> bool {
+        matches!(self, Self::Encode | Self::DenseForward { .. } | Self::LayerNormForward { .. })
     }
 
     /// The name of its function in WGSL.
     pub fn function(self) -> &'static str {
         match self {
             Self::Sample => "sample",
+            Self::Encode => "encode",
             Self::DenseForward { .. } => "dense_forward",
+            Self::LayerNormForward { .. } => "layer_norm_forward",
             Self::Loss => "loss",
             Self::DenseBackward { .. } => "dense_backward",
+            Self::LayerNormBackward { .. } => "layer_norm_backward",
             Self::DenseUpdate => "dense_update",
+            Self::LayerNormUpdate => "layer_norm_update",
             Self::NormParts => "norm_parts",
             Self::Norm => "norm",
             Self::Update => "update",
@@ -153,10 +180,14 @@ pub(super) fn parameters(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Paramet
         first_tile += vectors.div_ceil(step.parameter_tile());
         p
     };
-    let tensors = layers
-        .iter()
-        .flat_map(|l| [next(l.kernel, l.inputs * l.output_vectors(), false), next(l.bias, l.output_vectors(), true)]);
-    tensors.collect()
+    let mut parameters = Vec::new();
+    for l in layers {
+        let vectors = l.output_vectors();
+        parameters.extend([next(l.kernel, l.inputs * vectors, false), next(l.bias, vectors, true)]);
+        // Decay spares scales as it spares biases: they are no weights of inputs.
+        parameters.extend(l.norm.iter().flat_map(|n| [n.scale, n.bias]).map(|offset| next(offset, vectors, true)));
+    }
+    parameters
 }
 
 /// Tiles of all of them.
@@ -169,7 +200,7 @@ pub(super) fn parameter_tiles(step: &TrainStep, layers: &[DenseLayer]) -> usize 
 fn after_gradients(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Op> {
     let tiles = parameter_tiles(step, layers);
     // The search for the tensor, and the tile; a tree of sums.
-    let (walk, tree) = (2 * layers.len() + TILE_VECTORS + 2, 16);
+    let (walk, tree) = (4 * layers.len() + TILE_VECTORS + 2, 16);
     let mut ops = Vec::new();
     if step.clip_norm {
         ops.push(Op { kind: OpKind::NormParts, tiles, trips: walk + tree });
@@ -179,9 +210,14 @@ fn after_gradients(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Op> {
     ops
 }
 
+/// Tiles of the gradients of a normalization: one invocation has four columns.
+pub(crate) fn layer_norm_update_tiles(step: &TrainStep, layer: &DenseLayer) -> usize {
+    layer.norm.map_or(0, |_| layer.output_vectors().div_ceil(step.products.lanes()))
+}
+
 /// Trips of the loops that make one row of a batch.
 fn sample_trips(step: &TrainStep, layers: &[DenseLayer]) -> usize {
-    let (x, y) = (layers[0].input_vectors(), layers[layers.len() - 1].output_vectors());
+    let (x, y) = (step.model.inputs().div_ceil(4), layers[layers.len() - 1].output_vectors());
     match step.source {
         Source::Linreg => x + y * (1 + x),
         Source::Table { .. } => x + y,
@@ -193,19 +229,35 @@ pub(super) fn list(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Op> {
     let (rows, lanes) = (padded_rows(step), step.products.lanes());
     let last = &layers[layers.len() - 1];
     let product = |kind, tiles: ProductTiles| Op { kind, tiles: tiles.rows * tiles.columns, trips: tiles.trips };
+    // One invocation walks a row of a normalization.
+    let row_op = |kind, l: &DenseLayer, walks| {
+        l.norm.map(|_| Op { kind, tiles: rows.div_ceil(lanes), trips: walks * (l.output_vectors() + 1) })
+    };
     let mut ops = vec![Op { kind: OpKind::Sample, tiles: rows.div_ceil(lanes), trips: sample_trips(step, layers) }];
+    let encoding = step.model.options.encoding;
+    if encoding != InputEncoding::None {
+        let tiles = (rows * layers[0].input_vectors()).div_ceil(lanes);
+        let inner = if let InputEncoding::Fourier { .. } = encoding { step.model.inputs() } else { 0 };
+        ops.push(Op { kind: OpKind::Encode, tiles, trips: 4 * (inner + 2) + 1 });
+    }
     for (layer, l) in layers.iter().enumerate() {
         ops.push(product(OpKind::DenseForward { layer }, forward_tiles(step, l.inputs, l.outputs)));
+        ops.extend(row_op(OpKind::LayerNormForward { layer }, l, 3));
     }
     let loss_trips = rows.div_ceil(lanes) * (2 + last.output_vectors()) + 16;
     ops.push(Op { kind: OpKind::Loss, tiles: 1, trips: loss_trips });
     for (layer, l) in layers.iter().enumerate().skip(1).rev() {
         ops.push(product(OpKind::DenseBackward { layer }, forward_tiles(step, l.outputs, l.inputs)));
+        ops.extend(row_op(OpKind::LayerNormBackward { layer: layer - 1 }, &layers[layer - 1], 2));
     }
     let updates: Vec<_> = layers.iter().map(|layer| update_tiles(step, layer)).collect();
     let tiles = updates.iter().map(|t| t.rows * t.columns).sum();
     let trips = updates.iter().map(|t| t.trips).max().unwrap_or(0) + layers.len();
     ops.push(Op { kind: OpKind::DenseUpdate, tiles, trips });
+    if step.model.options.layer_norm {
+        let tiles = layers.iter().map(|layer| layer_norm_update_tiles(step, layer)).sum();
+        ops.push(Op { kind: OpKind::LayerNormUpdate, tiles, trips: step.batch_size + layers.len() + 1 });
+    }
     if !step.is_fused() {
         ops.extend(after_gradients(step, layers));
     }

@@ -5,7 +5,9 @@
 
 mod activation;
 mod clip;
+mod encoding;
 mod init;
+mod layers;
 mod loss;
 mod model;
 mod optimizer;
@@ -13,9 +15,11 @@ mod schedule;
 
 pub use activation::Activation;
 pub(crate) use clip::{clip_value, norm_factor};
-pub use init::{initial_parameters, linreg_truth};
+pub use encoding::{InputEncoding, MAX_FEATURES, MAX_FREQUENCIES};
+pub use init::{initial_extras, initial_parameters, linreg_truth};
+pub use layers::{LayerOptions, NORM_EPS};
 pub use loss::{Loss, TargetKind};
-pub use model::Model;
+pub use model::{FREQUENCIES, Model};
 pub use optimizer::{Constants, Hyperparameters, Optimizer};
 pub use schedule::{Schedule, ScheduleKind};
 

@@ -66,37 +66,34 @@ fn odd_networks_follow_the_oracle() {
         for source in [Source::Linreg, Source::Table { rows: 23 }] {
             let name = format!("{inputs}-{hidden:?}-{outputs} {activation} {optimizer} {batch} {source:?}");
             let model = Model::new(inputs, hidden, outputs, activation).expect("a valid model");
-            let mut step = TrainStep::new(model, Loss::Mse, optimizer, batch, source);
-            step.models = 2;
-            step.keep_gradients = true;
-            let plan = Plan::new(step).expect("a valid plan");
-            let table = small_table(23, inputs, outputs);
-            let other = Hyperparameters { learning_rate: 0.01, momentum: 0.9, nesterov: 1.0, ..optimizer.defaults() };
-            let hyper = vec![optimizer.defaults(), other];
-            let start = Arenas::initial(&plan, &[3, 4], Some(&table), f32::NAN).expect("the table fits");
-            let mut executor = CpuExecutor::new(plan.clone(), hyper.clone(), start);
-            let (losses, got) = run(&mut executor, 4, 4);
-            let start = Arenas::initial(&plan, &[3, 4], Some(&table), f64::NAN).expect("the table fits");
-            let mut oracle = Cpu::new(plan.clone(), hyper, start);
-            let wanted: Vec<_> = (0..4).flat_map(|_| oracle.step()).collect();
-            assert_close(&format!("{name} losses"), &f64s(&losses), &wanted, 1e-4, 1e-6);
-            for tensor in &plan.tensors {
-                for m in 0..2 {
-                    let got = f64s(&got.get(&plan, m, &tensor.name));
-                    let wanted = oracle.arenas().get(&plan, m, &tensor.name);
-                    let scale = wanted.iter().fold(0.0_f64, |a, w| a.max(w.abs()));
-                    assert_close(
-                        &format!("{name} {} of model {m}", tensor.name),
-                        &got,
-                        &wanted,
-                        1e-3,
-                        1e-5 * scale + 1e-9,
-                    );
-                }
-            }
-            assert_eq!(got.state, oracle.arenas().state, "{name}: steps and keys");
+            follows_the_oracle(&name, TrainStep::new(model, Loss::Mse, optimizer, batch, source));
         }
     }
+}
+
+/// Trains two models for four steps, and compares everything with the oracle. A table has 23 rows.
+pub fn follows_the_oracle(name: &str, step: TrainStep) {
+    let (inputs, outputs, optimizer) = (step.model.inputs(), step.model.outputs(), step.optimizer);
+    let plan = Plan::new(TrainStep { models: 2, keep_gradients: true, ..step }).expect("a valid plan");
+    let table = small_table(23, inputs, outputs);
+    let other = Hyperparameters { learning_rate: 0.01, momentum: 0.9, nesterov: 1.0, ..optimizer.defaults() };
+    let hyper = vec![optimizer.defaults(), other];
+    let start = Arenas::initial(&plan, &[3, 4], Some(&table), f32::NAN).expect("the table fits");
+    let mut executor = CpuExecutor::new(plan.clone(), hyper.clone(), start);
+    let (losses, got) = run(&mut executor, 4, 4);
+    let start = Arenas::initial(&plan, &[3, 4], Some(&table), f64::NAN).expect("the table fits");
+    let mut oracle = Cpu::new(plan.clone(), hyper, start);
+    let wanted: Vec<_> = (0..4).flat_map(|_| oracle.step()).collect();
+    assert_close(&format!("{name} losses"), &f64s(&losses), &wanted, 1e-4, 1e-6);
+    for tensor in &plan.tensors {
+        for m in 0..2 {
+            let got = f64s(&got.get(&plan, m, &tensor.name));
+            let wanted = oracle.arenas().get(&plan, m, &tensor.name);
+            let scale = wanted.iter().fold(0.0_f64, |a, w| a.max(w.abs()));
+            assert_close(&format!("{name} {} of model {m}", tensor.name), &got, &wanted, 1e-3, 1e-5 * scale + 1e-9);
+        }
+    }
+    assert_eq!(got.state, oracle.arenas().state, "{name}: steps and keys");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::common::{assert_close, device, f64s, golden};
 
 /// What a run leaves behind, as bits.
 #[derive(Clone)]
-struct Trace {
+pub struct Trace {
     losses: Vec<u32>,
     params: Vec<u32>,
     optimizer: Vec<u32>,
@@ -21,7 +21,7 @@ struct Trace {
 }
 
 impl Trace {
-    fn new(losses: &[f32], arenas: &Arenas<f32>) -> Self {
+    pub fn new(losses: &[f32], arenas: &Arenas<f32>) -> Self {
         let of = |arena: Arena| bits(&arenas.scalars[arena as usize]);
         Self {
             losses: bits(losses),
@@ -32,7 +32,7 @@ impl Trace {
     }
 
     /// Fails with the first difference rather than with thousands of words.
-    fn assert_equal(&self, other: &Self, what: &str) {
+    pub fn assert_equal(&self, other: &Self, what: &str) {
         let first = |a: &[u32], b: &[u32]| a.iter().zip(b).position(|(a, b)| a != b);
         assert_eq!(self.losses.len(), other.losses.len(), "{what}: losses");
         assert_eq!(first(&self.losses, &other.losses), None, "{what}: first loss with other bits");

@@ -1,10 +1,10 @@
 //! Gradients of the oracle against central differences of its loss.
 
 use fori::plan::{Arena, OpKind};
-use fori::spec::Activation;
+use fori::spec::{Activation, InputEncoding, LayerOptions, Model};
 
 use crate::common::assert_close;
-use crate::network::Network;
+use crate::network::{Network, model};
 
 /// The step of the differences: small enough that none crosses a kink, and that their error (the third derivative times
 /// its square, and rounding divided by it) stays below the tolerance.
@@ -16,7 +16,7 @@ const NETWORKS: [&[usize]; 4] = [&[4, 2], &[3, 5, 1], &[1, 7, 65, 3, 2], &[6, 1,
 
 /// The loss, and the slope of every activation.
 fn evaluate(network: &mut Network) -> (f64, Vec<f64>) {
-    network.run(|kind| matches!(kind, OpKind::DenseForward { .. }));
+    network.run(OpKind::is_forward);
     let slopes = (1..network.plan.layers.len()).flat_map(|i| network.get(&format!("delta{i}"))).collect();
     (network.run(|kind| kind == OpKind::Loss), slopes)
 }
@@ -41,13 +41,14 @@ fn differences(network: &mut Network, name: &str) -> Vec<f64> {
     tensor.indices().map(&mut derivative).collect()
 }
 
-fn check(widths: &[usize], activation: Activation, batch_size: usize) {
-    let mut network = Network::random(widths, activation, batch_size, 3);
+fn check(model: Model, batch_size: usize) {
+    let what = format!("{model:?} batch {batch_size}");
+    let mut network = Network::random(model, batch_size, 3);
     for name in network.parameters() {
         let want = differences(&mut network, &name);
         let mut stepped = network.clone();
         stepped.step();
-        let context = format!("{widths:?} {activation} batch {batch_size}: {name}");
+        let context = format!("{what}: {name}");
         assert_close(&context, &stepped.get(&format!("grads.{name}")), &want, TOLERANCE, TOLERANCE);
     }
 }
@@ -57,7 +58,38 @@ fn gradients_equal_central_differences() {
     for widths in NETWORKS {
         for &activation in Activation::ALL {
             for batch_size in [1, 3, 17] {
-                check(widths, activation, batch_size);
+                check(model(widths, activation), batch_size);
+            }
+        }
+    }
+}
+
+/// What there can be around the dense layers.
+const OPTIONS: [LayerOptions; 9] = [
+    LayerOptions { dropout: 0.4, ..LayerOptions::NONE },
+    LayerOptions { residual: true, ..LayerOptions::NONE },
+    LayerOptions { layer_norm: true, ..LayerOptions::NONE },
+    LayerOptions { layer_norm: true, residual: true, ..LayerOptions::NONE },
+    LayerOptions { dropout: 0.3, layer_norm: true, residual: true, ..LayerOptions::NONE },
+    LayerOptions { encoding: InputEncoding::Fourier { features: 5, scale: 0.7 }, ..LayerOptions::NONE },
+    LayerOptions { encoding: InputEncoding::Frequency { frequencies: 3 }, include_input: true, ..LayerOptions::NONE },
+    LayerOptions {
+        encoding: InputEncoding::Fourier { features: 6, scale: 0.7 },
+        include_input: true,
+        dropout: 0.2,
+        layer_norm: true,
+        residual: true,
+    },
+    LayerOptions { encoding: InputEncoding::Frequency { frequencies: 2 }, ..LayerOptions::NONE },
+];
+
+#[test]
+fn gradients_with_layer_options_equal_central_differences() {
+    for options in OPTIONS {
+        for widths in [&[3, 5, 5, 5, 2][..], &[2, 7, 7, 3, 3, 9, 1]] {
+            for batch_size in [1, 17] {
+                let dense = model(widths, Activation::Tanh);
+                check(dense.with(options.clone()).expect("the options are possible"), batch_size);
             }
         }
     }
@@ -67,7 +99,7 @@ fn gradients_equal_central_differences() {
 #[test]
 fn a_small_step_lowers_the_loss_by_the_square_of_the_gradient() {
     for &activation in Activation::ALL {
-        let mut network = Network::random(&[3, 33, 5, 2], activation, 17, 11);
+        let mut network = Network::random(model(&[3, 33, 5, 2], activation), 17, 11);
         let (before, _) = evaluate(&mut network);
         let mut stepped = network.clone();
         stepped.step();

@@ -1,5 +1,7 @@
 //! Networks with given parameters and a given batch, on the f64 oracle.
 
+use std::collections::HashMap;
+
 use fori::arenas::Arenas;
 use fori::cpu::Cpu;
 use fori::plan::{Arena, OpKind, Plan, Source, TrainStep};
@@ -15,9 +17,8 @@ pub fn model(widths: &[usize], activation: Activation) -> Model {
 }
 
 /// A plan that keeps its gradients, with room between its tensors.
-pub fn plan(widths: &[usize], activation: Activation, batch_size: usize) -> Plan {
-    let step =
-        TrainStep::new(model(widths, activation), Loss::Mse, Optimizer::Adam, batch_size, Source::Table { rows: 1 });
+pub fn plan(model: Model, batch_size: usize) -> Plan {
+    let step = TrainStep::new(model, Loss::Mse, Optimizer::Adam, batch_size, Source::Table { rows: 1 });
     Plan::new(TrainStep { keep_gradients: true, gap: 3, ..step }).expect("the plan is possible")
 }
 
@@ -46,7 +47,7 @@ impl Network {
     /// The network `name` of the golden file `odd`.
     pub fn golden(name: &str, widths: &[usize], activation: Activation, batch_size: usize) -> Self {
         let data = golden("odd.safetensors");
-        let mut network = Self::empty(plan(widths, activation, batch_size));
+        let mut network = Self::empty(plan(model(widths, activation), batch_size));
         network.set("x", &singles(&data[&format!("{name}_x")]));
         network.set("y", &singles(&data[&format!("{name}_target")]));
         for layer in 0..widths.len() - 1 {
@@ -58,9 +59,18 @@ impl Network {
         network
     }
 
-    /// A network with batch, kernels and biases drawn from `seed`; the biases are not 0.
-    pub fn random(widths: &[usize], activation: Activation, batch_size: usize, seed: u64) -> Self {
-        let mut network = Self::empty(plan(widths, activation, batch_size));
+    /// The network `name` of a golden file that names its parameters as the plan does.
+    pub fn of(data: &HashMap<String, Vec<f64>>, name: &str, model: Model, batch_size: usize) -> Self {
+        let mut network = Self::empty(plan(model, batch_size));
+        for tensor in ["x".into(), "y".into()].into_iter().chain(network.all()) {
+            network.set(&tensor, &singles(&data[&format!("{name}_{tensor}")]));
+        }
+        network
+    }
+
+    /// A network with batch and parameters drawn from `seed`; the biases are not 0.
+    pub fn random(model: Model, batch_size: usize, seed: u64) -> Self {
+        let mut network = Self::empty(plan(model, batch_size));
         let mut key = Key::from_seed(seed);
         let mut draw = |network: &mut Self, name: &str, scale: f32| {
             let sub;
@@ -71,10 +81,10 @@ impl Network {
         };
         draw(&mut network, "x", 1.0);
         draw(&mut network, "y", 1.0);
-        for (layer, &inputs) in widths.iter().enumerate().take(widths.len() - 1) {
-            let inputs = u16::try_from(inputs).expect("test networks are narrow");
-            draw(&mut network, &format!("layers.{layer}.kernel"), 1.0 / f32::from(inputs).sqrt());
-            draw(&mut network, &format!("layers.{layer}.bias"), 0.5);
+        for name in network.all() {
+            let rows = network.plan.tensor(&name).map_or(1, |t| t.rows);
+            let rows = u16::try_from(rows).expect("test networks are narrow");
+            draw(&mut network, &name, if rows > 1 { 1.0 / f32::from(rows).sqrt() } else { 0.5 });
         }
         network
     }
@@ -98,10 +108,14 @@ impl Network {
         self.arenas.get(&self.plan, 0, name)
     }
 
-    /// The names of the parameters: kernel and bias of each layer in turn.
+    /// The names of the parameters.
     pub fn parameters(&self) -> Vec<String> {
-        let of_layer = |layer| ["kernel", "bias"].map(|part| format!("layers.{layer}.{part}"));
-        (0..self.plan.layers.len()).flat_map(of_layer).collect()
+        self.plan.tensors.iter().filter(|t| t.is_parameter()).map(|t| t.name.clone()).collect()
+    }
+
+    /// The names of the parameters, and of constants.
+    fn all(&self) -> Vec<String> {
+        self.plan.tensors.iter().filter(|t| t.arena == Arena::Params).map(|t| t.name.clone()).collect()
     }
 
     /// The gradient by all parameters as one vector.

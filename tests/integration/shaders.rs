@@ -79,7 +79,7 @@ fn the_prelude_has_the_numbers_of_the_plan() {
 }
 
 /// The fields of `Layer` in `shaders/shared/arenas.wgsl`, in the order in which the prelude lists their values.
-const LAYER: [&str; 16] = [
+const LAYER: [&str; 19] = [
     "inputs",
     "outputs",
     "input_vectors",
@@ -96,6 +96,9 @@ const LAYER: [&str; 16] = [
     "update_tiles",
     "update_row_tiles",
     "update_flipped",
+    "index",
+    "skip",
+    "skip_before",
 ];
 
 #[test]
@@ -116,6 +119,9 @@ fn the_prelude_has_the_layers_of_the_plan() {
                 assert_eq!(got[12], tiles(OpKind::DenseBackward { layer }), "backward tiles of layer {layer}");
             }
             assert!(got[13].is_multiple_of(got[14]), "update tiles of layer {layer} are whole rows");
+            assert_eq!(got[16..18], [layer, l.skip], "index and skip of layer {layer}");
+            let before = if layer > 0 { plan.layers[layer - 1].skip } else { 0 };
+            assert_eq!(got[18], before, "skip of the layer before {layer}");
             updates += got[13];
         }
         assert_eq!(updates, tiles(OpKind::DenseUpdate), "update tiles in {}", describe(plan, walk));
@@ -161,7 +167,7 @@ fn the_prelude_has_the_parameters_of_the_plan() {
 #[test]
 fn structs_have_the_layout_that_the_host_writes() {
     for_each(|_, _, module, _| {
-        assert_words(module, "Layer", &LAYER, 64);
+        assert_words(module, "Layer", &LAYER, 76);
         assert_words(module, "Chunk", &["first_step", "steps", "one", "reserved"], 16);
     });
 }

@@ -1,0 +1,46 @@
+//! The encoding of a row of the inputs, for the oracle, the cpu executor and the forward pass over a table.
+
+use crate::real::{Real, lit};
+use crate::spec::{InputEncoding, Model};
+
+/// Writes what the first layer reads of `row` to `out`. `frequencies` are those of the model, row-major, if it has some; `waves`
+/// turns numbers of turns into sines and cosines.
+pub(super) fn encode<T: Real>(
+    model: &Model,
+    frequencies: &[T],
+    row: &[T],
+    out: &mut [T],
+    waves: impl Fn(&[T], &mut [T], &mut [T]),
+) {
+    let (kept, out) = out.split_at_mut(model.options.kept_inputs(row.len()));
+    kept.copy_from_slice(&row[..kept.len()]);
+    let turns: Vec<T> = match model.options.encoding {
+        InputEncoding::None => return,
+        InputEncoding::Fourier { features, .. } => {
+            let mut turns = vec![T::zero(); features];
+            for (&x, frequencies) in row.iter().zip(frequencies.chunks_exact(features)) {
+                turns.iter_mut().zip(frequencies).for_each(|(sum, &f)| *sum = *sum + x * f);
+            }
+            turns
+        }
+        InputEncoding::Frequency { frequencies } => {
+            let octaves = std::iter::successors(Some(lit::<T>(0.5)), |&factor| Some(factor + factor));
+            octaves.take(frequencies).flat_map(|factor| row.iter().map(move |&x| factor * x)).collect()
+        }
+    };
+    let group = model.options.encoding.group(row.len());
+    for (turns, out) in turns.chunks_exact(group).zip(out.chunks_exact_mut(2 * group)) {
+        let (sines, cosines) = out.split_at_mut(group);
+        waves(turns, sines, cosines);
+    }
+}
+
+/// Sine and cosine of numbers of turns.
+#[inline(always)]
+pub(super) fn waves<T: Real>(turns: &[T], sines: &mut [T], cosines: &mut [T]) {
+    for ((&t, sine), cosine) in turns.iter().zip(sines).zip(cosines) {
+        // Whole turns are taken away without rounding, before any product with pi.
+        let rest = t - (t + lit(0.5)).floor();
+        (*sine, *cosine) = (rest * lit(std::f64::consts::TAU)).sine_and_cosine();
+    }
+}
