@@ -1,26 +1,36 @@
 // The loss of the batch, its history, and the delta of the last layer.
-// history[step] = 1/(B O) sum_bo f(h[b,o], y[b,o]);  delta[b,o] = 1/(B O) f'(h[b,o], y[b,o]), zero in the padding.
+// history[step] = 1/n sum_b loss of row b;  delta[b,o] = 1/n its derivative by h[b,o], zero in the padding; n counts the
+// terms of the rows that the batch has.
 // One workgroup; an invocation walks every LANES-th row, then a tree of fixed shape adds the partial sums.
 
 fn loss(tile: u32, lane: u32) {
     let last = LAYERS[LAYER_COUNT - 1u];
-    let base = model * ACTIVATIONS_SIZE;
-    var sum = vec4<f32>();
+    let rows = batch_rows();
+    let count = f32(rows * LOSS_TERMS);
+    var sum = 0.0;
     for (var b = lane; b < ROWS; b += LANES) {
-        for (var v = 0u; v < last.output_vectors; v++) {
-            let at = b * last.output_vectors + v;
-            let lost = loss_function(activations[base + last.output + at], activations[base + TARGET + at]);
-            let used = select(0u, last.outputs, b < BATCH);
-            sum += keep_columns(lost.value, v, used);
-            activations[base + last.delta + at] = keep_columns(lost.slope, v, used) / LOSS_COUNT;
-        }
+        sum += row_loss(last, b, select(0u, last.outputs, b < rows), count);
     }
-    let total = sum_of_lanes(dot(sum, vec4<f32>(1.0)), lane);
+    let total = sum_of_lanes(sum, lane);
     if (lane == 0u) {
-        let mean = total / LOSS_COUNT;
+        let mean = total / count;
         history[slot()] = mean;
         if (not_finite(mean) && state[model].w == 0u) {
             state[model].w = state[model].x + 1u;
         }
     }
+}
+
+// The weight of row b, which ends its target.
+fn row_weight(b: u32) -> f32 {
+    if (WEIGHTED) {
+        let column = TARGET_COLUMNS - 1u;
+        return activations[target_of(b) + column / 4u][column % 4u];
+    }
+    return 1.0;
+}
+
+// Where the target of row b begins.
+fn target_of(b: u32) -> u32 {
+    return model * ACTIVATIONS_SIZE + TARGET + b * TARGET_VECTORS;
 }

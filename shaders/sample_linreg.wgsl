@@ -7,7 +7,7 @@ fn sample(tile: u32, lane: u32) {
     if (b >= ROWS) {
         return;
     }
-    let sub = fold_in(state[model].yz, 1u);
+    let sub = step_key();
     let last = LAYERS[LAYER_COUNT - 1u];
     let x = model * ACTIVATIONS_SIZE + X + b * X_VECTORS;
     for (var v = 0u; v < X_VECTORS; v++) {
@@ -30,6 +30,20 @@ fn sample(tile: u32, lane: u32) {
         sum = sum + data[truth + TRUE_BIAS + v] + 0.1 * noise;
         activations[y + v] = select(vec4<f32>(), keep_columns(sum, v, last.outputs), b < BATCH);
     }
+}
+
+fn batch_rows() -> u32 {
+    return BATCH;
+}
+
+// The key of the random numbers of this step.
+fn step_key() -> vec2<u32> {
+    return fold_in(state[model].yz, 1u);
+}
+
+// The key of the next step.
+fn next_key() -> vec2<u32> {
+    return fold_in(state[model].yz, 0u);
 }
 
 // Vector `vector` of row b of a matrix of normals `width` wide; zero where the batch has no element.

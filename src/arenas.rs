@@ -54,12 +54,12 @@ impl<T: Float> Arenas<T> {
             }
             arenas.state[model] = [0, key.0[0], key.0[1], 0];
         }
-        if let Source::Table { rows } = plan.step.source {
+        if let Some(rows) = plan.step.source.table_rows() {
             let table = table
                 .filter(|t| t.rows == rows)
                 .ok_or_else(|| Error::Usage(format!("a table of {rows} rows is needed to draw batches from")))?;
             arenas.set(plan, 0, "features", &table.features);
-            arenas.set(plan, 0, "targets", &table.targets);
+            arenas.set(plan, 0, "targets", &weighted_targets(plan, table));
         }
         Ok(arenas)
     }
@@ -98,6 +98,16 @@ impl<T: Float> Arenas<T> {
             self.scalars[tensor.arena as usize][base + i] = lit(f64::from(value));
         }
     }
+}
+
+/// The targets of a table, each row with its weight at its end where the plan has weights.
+fn weighted_targets(plan: &Plan, table: &Dataset) -> Vec<f32> {
+    if !plan.step.weighted {
+        return table.targets.clone();
+    }
+    let rows = table.targets.chunks(table.targets.len() / table.rows).enumerate();
+    let weight = |row: usize| table.weights.as_ref().map_or(1.0, |weights| weights[row]);
+    rows.flat_map(|(i, row)| row.iter().copied().chain([weight(i)])).collect()
 }
 
 /// Whether all models read the same copy of an arena: a table is not repeated.

@@ -1,6 +1,7 @@
 //! What a run is, as plain values with their defaults written once. The command line and the library fill the same structs.
 
 mod table;
+mod validate;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -8,8 +9,10 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::gpu::AdapterChoice;
+use crate::plan::Sampling;
 use crate::spec::{Activation, Hyperparameters, LayerOptions, Loss, Optimizer, Schedule};
 pub use table::{Categorical, ImageConfig, Missing, TableConfig, Validation};
+pub use validate::ValidateConfig;
 
 /// Where the data comes from.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,6 +101,8 @@ pub struct TrainConfig {
     pub layers: LayerOptions,
     /// The loss. Default mse.
     pub loss: Loss,
+    /// Share of the certainty of a class that softmax cross-entropy spreads over all classes. Default 0.
+    pub label_smoothing: f64,
     /// The optimizer. Default adam.
     pub optimizer: Optimizer,
     /// Its numbers. Default those of adam; [`Optimizer::defaults`] has those of the others.
@@ -110,6 +115,8 @@ pub struct TrainConfig {
     pub decay_bias: bool,
     /// Rows of a batch. Default 64.
     pub batch_size: usize,
+    /// How the rows of a batch are drawn from a table. Default shuffle.
+    pub sampling: Sampling,
     /// Steps to train. Default 20,000.
     pub steps: u64,
     /// Seed of the first model. Default 0.
@@ -122,6 +129,8 @@ pub struct TrainConfig {
     pub on_divergence: OnDivergence,
     /// Where the state is written. Default nowhere.
     pub checkpoint: Option<CheckpointConfig>,
+    /// When it is validated.
+    pub validate: ValidateConfig,
     /// Who walks the plan.
     pub executor: ExecutorChoice,
     /// Steps per submission; `None` finds it from the budget.
@@ -144,18 +153,21 @@ impl Default for TrainConfig {
             activation: Activation::default(),
             layers: LayerOptions::default(),
             loss: Loss::default(),
+            label_smoothing: 0.0,
             optimizer: Optimizer::default(),
             hyper: Hyperparameters::default(),
             schedule: Schedule::default(),
             accumulate: 1,
             decay_bias: true,
             batch_size: 64,
+            sampling: Sampling::default(),
             steps: 20_000,
             seed: 0,
             ensemble: 1,
             sweep: Vec::new(),
             on_divergence: OnDivergence::default(),
             checkpoint: None,
+            validate: ValidateConfig::default(),
             executor: ExecutorChoice::default(),
             iters_per_submit: None,
             submit_budget: Duration::from_millis(100),

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use crate::arenas::Arenas;
+use crate::arenas::{Arenas, State};
 use crate::error::Result;
+use crate::plan::Arena;
 
 /// Steps that are run between two visits to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub struct Report {
     /// The loss of each step before its update, `(steps, models)` row-major.
     pub losses: Vec<f32>,
     /// State of each model after the chunk, as the device counted it.
-    pub state: Vec<crate::arenas::State>,
+    pub state: Vec<State>,
     /// Submissions that were made for it.
     pub submissions: usize,
     /// Dispatches that were recorded for it.
@@ -105,4 +106,24 @@ pub trait Executor {
     /// # Errors
     /// As for [`Executor::enqueue`].
     fn write(&mut self, arenas: &Arenas<f32>) -> Result<()>;
+
+    /// Reads the numbers of one arena, of all models. Nothing is in flight.
+    ///
+    /// # Errors
+    /// As for [`Executor::collect`].
+    fn read_arena(&mut self, arena: Arena) -> Result<Vec<f32>> {
+        let mut arenas = self.read()?;
+        Ok(std::mem::take(&mut arenas.scalars[arena as usize]))
+    }
+
+    /// Overwrites the parameters, and the state of each model. Nothing is in flight.
+    ///
+    /// # Errors
+    /// As for [`Executor::enqueue`].
+    fn write_params(&mut self, params: &[f32], state: &[State]) -> Result<()> {
+        let mut arenas = self.read()?;
+        arenas.scalars[Arena::Params as usize].copy_from_slice(params);
+        arenas.state.copy_from_slice(state);
+        self.write(&arenas)
+    }
 }

@@ -1,5 +1,5 @@
 //! Metrics files: `step,loss,learning_rate,elapsed_s` as CSV or as JSON lines, a row per logged step, with a `model` column
-//! after `step` for an ensemble.
+//! after `step` for an ensemble, and at the end `validation_loss` and the other metrics of a run that is validated.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 
 /// One logged step of one model.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
     /// The step, counted from 1.
     pub step: u64,
@@ -23,6 +23,15 @@ pub struct Row {
     pub learning_rate: f64,
     /// Seconds from the start of the run to when the host saw it.
     pub elapsed_s: f64,
+    /// Metrics of the validation after that step, if there was one.
+    #[serde(flatten, serialize_with = "prefixed")]
+    pub validation: Vec<(&'static str, f64)>,
+}
+
+/// The fields of a validation in JSON.
+fn prefixed<S: serde::Serializer>(metrics: &[(&'static str, f64)], serializer: S) -> Result<S::Ok, S::Error> {
+    let named = metrics.iter().map(|(name, value)| (format!("validation_{name}"), *value));
+    serializer.collect_map(named)
 }
 
 /// A metrics file in the making. The file of the given name appears when the run ends; until then the rows are beside it,
@@ -35,29 +44,33 @@ pub struct MetricsWriter {
     partial: PathBuf,
     file: BufWriter<File>,
     json: bool,
+    /// Metrics of a validation, in the order of their columns.
+    validation: &'static [&'static str],
     /// Whether the partial file is worth keeping.
     has_rows: bool,
 }
 
 impl MetricsWriter {
-    /// Opens the file; `.jsonl` at its end means JSON lines, anything else CSV.
+    /// Opens the file; `.jsonl` at its end means JSON lines, anything else CSV. `validation` names the metrics of a run that is
+    /// validated.
     ///
     /// A run that goes on from step `from` goes on with the rows that are there: those of the partial file that a killed run
     /// left, else those of the file. Rows after that step are dropped, since the run writes them again.
     ///
     /// # Errors
     /// [`Error::Usage`] when it cannot be created, or has other columns.
-    pub fn open(path: &Path, ensemble: bool, from: Option<u64>) -> Result<Self> {
+    pub fn open(path: &Path, ensemble: bool, validation: &'static [&'static str], from: Option<u64>) -> Result<Self> {
         let refuse = |text: String| Error::Usage(format!("--metrics {}: {text}", path.display()));
         let json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("jsonl"));
         let model = if ensemble { "model," } else { "" };
-        let header = if json { String::new() } else { format!("step,{model}loss,learning_rate,elapsed_s\n") };
+        let columns: String = validation.iter().map(|name| format!(",validation_{name}")).collect();
+        let header = if json { String::new() } else { format!("step,{model}loss,learning_rate,elapsed_s{columns}\n") };
         let (path, partial) = places(path).map_err(refuse)?;
         let earlier = from.map(|step| earlier_rows(&path, &partial, &header, step)).transpose().map_err(refuse)?;
         // A run that fails early leaves the rows that a killed one left.
         let has_rows = from.is_some() && partial != path && partial.exists();
         let file = create(&path, &partial, &earlier.unwrap_or(header)).map_err(refuse)?;
-        Ok(Self { path, partial, file, json, has_rows })
+        Ok(Self { path, partial, file, json, validation, has_rows })
     }
 
     /// Where the rows of a run that failed are; `None` if it wrote none, or into a stream.
@@ -77,7 +90,12 @@ impl MetricsWriter {
             return self.line(&text);
         }
         let model = row.model.map_or(String::new(), |m| format!("{m},"));
-        self.line(&format!("{},{model}{:?},{:?},{:.6}", row.step, row.loss, row.learning_rate, row.elapsed_s))
+        let metric =
+            |name: &&str| row.validation.iter().find(|(n, _)| n == name).map(|(_, value)| format!("{value:?}"));
+        let validation: String =
+            self.validation.iter().map(|name| format!(",{}", metric(name).unwrap_or_default())).collect();
+        let (loss, rate) = (row.loss, row.learning_rate);
+        self.line(&format!("{},{model}{loss:?},{rate:?},{:.6}{validation}", row.step, row.elapsed_s))
     }
 
     /// Hands the rows so far to the operating system.

@@ -9,8 +9,9 @@ use std::time::Duration;
 use crate::arenas::Arenas;
 use crate::error::{Error, Result};
 use crate::executor::{Chunk, Executor, Report};
-use crate::gpu::{self, Device, GpuExecutor};
-use crate::plan::Plan;
+use crate::gpu::{self, AdapterSummary, Device, GpuExecutor};
+use crate::plan::{Arena, Plan};
+use crate::shader::Walk;
 use crate::spec::Hyperparameters;
 
 /// Makes the executor again, on a device of its own, from these arenas.
@@ -245,6 +246,27 @@ impl Executor for Recovering {
         self.step = count(arenas);
         Ok(())
     }
+
+    fn read_arena(&mut self, arena: Arena) -> Result<Vec<f32>> {
+        self.persist(|inner| inner.read_arena(arena))
+    }
+}
+
+/// How the executor of a plan that answers is made: first on `device`, then, should that be lost, on a new one of the same
+/// adapter.
+pub fn answering_on(device: &Device, plan: &Plan, checked: bool) -> Rebuild {
+    let (mut first, summary, plan) = (Some(device.clone()), device.summary.clone(), plan.clone());
+    Box::new(move |arenas| {
+        let device = first.take().map_or_else(|| reopen(&summary), Ok)?;
+        let hyper = vec![Hyperparameters::default(); plan.step.models];
+        Ok(Box::new(GpuExecutor::new(device, plan.clone(), hyper, arenas, Walk::Recorded, checked)?))
+    })
+}
+
+/// A new device of an adapter.
+fn reopen(summary: &AdapterSummary) -> Result<Device> {
+    let found = gpu::adapters().into_iter().find(|found| found.summary == *summary);
+    Device::open(&found.ok_or_else(|| Error::Device(format!("{summary} is no longer there")))?)
 }
 
 /// How an executor is made again on the same adapter.
@@ -258,9 +280,7 @@ pub fn on_same_adapter(
     let (walk, summary) = (executor.walk(), device.summary.clone());
     let (plan, hyper) = (plan.clone(), hyper.to_vec());
     Box::new(move |arenas| {
-        let found = gpu::adapters().into_iter().find(|found| found.summary == summary);
-        let found = found.ok_or_else(|| Error::Device(format!("{summary} is no longer there")))?;
-        let device = Device::open(&found)?;
+        let device = reopen(&summary)?;
         let executor = GpuExecutor::new(device, plan.clone(), hyper.clone(), arenas, walk, checked)?;
         Ok(Box::new(executor))
     })

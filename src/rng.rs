@@ -54,12 +54,49 @@ impl Key {
         (std::f32::consts::SQRT_2 * erf_inv(u)).clamp(-limit, limit)
     }
 
+    /// Number `i` of a permutation of the numbers below `count`, which this key chooses: a Feistel network over the bits of
+    /// `count - 1`, walked until it is back below `count`. Reference: Black, Rogaway (2002), "Ciphers with arbitrary finite
+    /// domains".
+    pub fn permute(self, i: u32, count: u32) -> u32 {
+        let mut x = self.permute_bits(i, count);
+        while x >= count {
+            x = self.permute_bits(x, count);
+        }
+        x
+    }
+
+    /// Each half of the bits in turn is changed by a mix of the other.
+    fn permute_bits(self, x: u32, count: u32) -> u32 {
+        let (low_bits, high_bits) = permutation_bits(count as usize);
+        let (low_mask, high_mask) = ((1 << low_bits) - 1, (1 << high_bits) - 1);
+        let (mut low, mut high) = (x & low_mask, x >> low_bits);
+        for round in 0..4_u32 {
+            let constant = round.wrapping_mul(0x9E37_79B9);
+            high ^= mix_bits(low ^ self.0[0].wrapping_add(constant)) & high_mask;
+            low ^= mix_bits(high ^ self.0[1].wrapping_add(constant)) & low_mask;
+        }
+        high << low_bits | low
+    }
+
     /// `jax.random.randint(key, shape, 0, span)[index]` for 32-bit integers: two draws, so that the bias of the modulus is
     /// negligible.
     pub fn randint(self, index: u32, span: u32) -> u32 {
         let (high, low) = self.split();
         randint_from_bits(high.bits(index), low.bits(index), span)
     }
+}
+
+/// Bits of the low and of the high half of the numbers below `count`.
+pub(crate) fn permutation_bits(count: usize) -> (u32, u32) {
+    let bits = usize::BITS - count.saturating_sub(1).leading_zeros();
+    (bits.div_ceil(2), bits / 2)
+}
+
+/// The finalizer of MurmurHash3.
+fn mix_bits(x: u32) -> u32 {
+    let h = (x ^ (x >> 16)).wrapping_mul(0x85EB_CA6B);
+    let h = (h ^ (h >> 13)).wrapping_mul(0xC2B2_AE35);
+    h ^ (h >> 16)
 }
 
 /// The integer in [0, span) that JAX forms from two random words.

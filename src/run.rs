@@ -3,6 +3,7 @@
 //!
 //! Invariant: a step is reported once, in order, after the device's own count has confirmed it.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ use crate::executor::{Chunk, Executor, Report};
 pub use crate::outcome::{Outcome, Start};
 use crate::pace::Sizes;
 pub use crate::pace::{Pace, check_pace};
+use crate::score::Scores;
 
 /// What the loop tells of its progress.
 pub trait Observer {
@@ -24,12 +26,21 @@ pub trait Observer {
     /// Something that the user should know.
     fn notice(&mut self, text: &str);
 
-    /// The run is at a multiple of [`Run::pause_every`], and nothing is in flight: the state may be read.
+    /// The scores of each model over the validation rows after `step` steps, which were told before.
+    ///
+    /// # Errors
+    /// As for [`Observer::losses`].
+    fn validated(&mut self, _step: u64, _scores: &[Scores]) -> Result<()> {
+        Ok(())
+    }
+
+    /// The run is at a multiple of one of [`Run::pauses`], and nothing is in flight: the state may be read. `Break` ends the
+    /// run.
     ///
     /// # Errors
     /// What ends the run.
-    fn paused(&mut self, _so_far: &Outcome, _executor: &mut dyn Executor) -> Result<()> {
-        Ok(())
+    fn paused(&mut self, _so_far: &Outcome, _executor: &mut dyn Executor) -> Result<ControlFlow<()>> {
+        Ok(ControlFlow::Continue(()))
     }
 }
 
@@ -53,8 +64,8 @@ pub struct Run<'a> {
     pub pace: Pace,
     /// When the run began, compilation included.
     pub started: Instant,
-    /// The observer sees the state at every multiple of this step.
-    pub pause_every: Option<u64>,
+    /// The observer sees the state at every multiple of each of these steps.
+    pub pauses: Vec<u64>,
     /// What is done when all models have diverged.
     pub on_divergence: OnDivergence,
     /// Set by a signal.
@@ -106,7 +117,9 @@ impl Run<'_> {
                 progress.outcome.interrupted = !diverged;
                 break;
             }
-            self.pause_if_due(&mut progress, observer)?;
+            if self.pause_if_due(&mut progress, observer)?.is_break() {
+                break;
+            }
             self.save_if_due(&mut progress)?;
             let due = progress.saved_at.elapsed() > SAVE_INTERVAL;
             let end = to.min(progress.pause);
@@ -152,22 +165,24 @@ impl Run<'_> {
 
     /// The first step after `step` at which the observer sees the state.
     fn pause_after(&self, step: u64) -> u64 {
-        self.pause_every.map_or(u64::MAX, |every| (step / every.max(1) + 1).saturating_mul(every.max(1)))
+        let next = |&every: &u64| (step / every.max(1) + 1).saturating_mul(every.max(1));
+        self.pauses.iter().map(next).min().unwrap_or(u64::MAX)
     }
 
     /// Shows the state to the observer where it is due. Its time is not that of the steps.
-    fn pause_if_due(&mut self, progress: &mut Progress, observer: &mut dyn Observer) -> Result<()> {
-        if progress.in_flight == 0 && progress.verified == progress.pause {
-            let begin = Instant::now();
-            progress.outcome.steps = progress.verified;
-            observer.paused(&progress.outcome, self.executor)?;
-            progress.pause = self.pause_after(progress.verified);
-            progress.last += begin.elapsed();
-            if let Some((first, _)) = &mut progress.first {
-                *first += begin.elapsed();
-            }
+    fn pause_if_due(&mut self, progress: &mut Progress, observer: &mut dyn Observer) -> Result<ControlFlow<()>> {
+        if progress.in_flight > 0 || progress.verified != progress.pause {
+            return Ok(ControlFlow::Continue(()));
         }
-        Ok(())
+        let begin = Instant::now();
+        progress.outcome.steps = progress.verified;
+        let flow = observer.paused(&progress.outcome, self.executor)?;
+        progress.pause = self.pause_after(progress.verified);
+        progress.last += begin.elapsed();
+        if let Some((first, _)) = &mut progress.first {
+            *first += begin.elapsed();
+        }
+        Ok(flow)
     }
 
     /// Keeps a copy of a verified state from time to time; nothing may be in flight then.

@@ -9,8 +9,9 @@ use std::ops::Range;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 
 use crate::error::{Error, Result};
-use crate::plan::{Arena, Op, OpKind, Plan, Products, Source};
+use crate::plan::{Arena, Op, OpKind, Plan, Products, Sampling, Source};
 use crate::plan::{TILE_VECTORS, activation_of, forward_tiles, layer_norm_update_tiles, update_flipped, update_tiles};
+use crate::rng::permutation_bits;
 use crate::spec::{FREQUENCIES, InputEncoding, NORM_EPS};
 
 /// How a plan is executed on a device: it decides the entry points.
@@ -50,7 +51,13 @@ const SHARED: &[File] = files![
 const FUSED: &[File] = files!["fused.wgsl"];
 const SEPARATE: &[File] = files!["separate.wgsl", "norm.wgsl", "update.wgsl"];
 const SAMPLE_LINREG: &[File] = files!["sample_linreg.wgsl"];
-const SAMPLE_TABLE: &[File] = files!["sample_table.wgsl"];
+const SAMPLE_REPLACEMENT: &[File] = files!["sample_table.wgsl", "rows_replacement.wgsl"];
+const SAMPLE_SHUFFLE: &[File] = files!["sample_table.wgsl", "rows_shuffle.wgsl"];
+const SAMPLE_SEQUENCE: &[File] = files!["sample_table.wgsl", "rows_sequence.wgsl"];
+const LOSS_ELEMENTS: &[File] = files!["loss_elements.wgsl"];
+const LOSS_SOFTMAX: &[File] = files!["loss_softmax.wgsl"];
+const ANSWER_OUTPUTS: &[File] = files!["answer_outputs.wgsl"];
+const ANSWER_CLASS: &[File] = files!["answer_class.wgsl"];
 const TILED: &[File] =
     files!["tiled/products.wgsl", "tiled/dense_forward.wgsl", "tiled/dense_backward.wgsl", "tiled/dense_update.wgsl"];
 const BROADCAST: &[File] = files![
@@ -81,9 +88,18 @@ impl Shader {
             Products::Tiled { .. } => TILED,
             Products::Broadcast { .. } => BROADCAST,
         };
-        let sample = match plan.step.source {
-            Source::Linreg => SAMPLE_LINREG,
-            Source::Table { .. } => SAMPLE_TABLE,
+        let step = &plan.step;
+        let sample = match (step.source, step.sampling) {
+            (Source::Linreg, _) => SAMPLE_LINREG,
+            (Source::Table { .. }, Sampling::Replacement) => SAMPLE_REPLACEMENT,
+            (Source::Table { .. }, Sampling::Shuffle) => SAMPLE_SHUFFLE,
+            (Source::Sequence { .. }, _) => SAMPLE_SEQUENCE,
+        };
+        let loss = if step.loss.is_elementwise() { LOSS_ELEMENTS } else { LOSS_SOFTMAX };
+        let answer = match step.source {
+            Source::Sequence { .. } if step.loss.is_elementwise() => ANSWER_OUTPUTS,
+            Source::Sequence { .. } => ANSWER_CLASS,
+            _ => &[],
         };
         let update = if plan.step.is_fused() { FUSED } else { SEPARATE };
         let walker = match walk {
@@ -98,7 +114,8 @@ impl Shader {
             InputEncoding::Fourier { .. } => FOURIER,
             InputEncoding::Frequency { .. } => FREQUENCY,
         };
-        for file in [SHARED, sample, encode, products, norm, update, walker].into_iter().flatten() {
+        let files = [SHARED, loss, sample, encode, answer, products, norm, update, walker];
+        for file in files.into_iter().flatten() {
             shader.add(file.name, &format!("\n// ---- {}\n{}", file.name, file.text));
         }
         shader.add("entry points", &entry_points(plan, walk));
@@ -163,6 +180,9 @@ fn prelude(plan: &Plan) -> String {
         ("X", plan.tensor("x").map_or(0, |t| t.offset)),
         ("X_COLUMNS", step.model.inputs()),
         ("X_VECTORS", step.model.inputs().div_ceil(4)),
+        ("TARGET_COLUMNS", step.target_columns()),
+        ("TARGET_VECTORS", step.target_columns().div_ceil(4)),
+        ("LOSS_TERMS", step.loss.terms(last.outputs)),
         ("OPTIMIZER_SLOTS", step.optimizer.state_names().len()),
         ("PARAMS_SIZE", plan.sizes.of(Arena::Params)),
         ("OPTIMIZER_SIZE", plan.sizes.of(Arena::Optimizer)),
@@ -175,12 +195,8 @@ fn prelude(plan: &Plan) -> String {
     for (name, value) in constants {
         let _ = writeln!(text, "const {name}: u32 = {value}u;");
     }
-    let _ = writeln!(text, "const LOSS_COUNT: f32 = {}.0;", step.batch_size * last.outputs);
-    for (name, value) in [("CLIP_VALUE", step.clip_value), ("DECAY_BIAS", step.decay_bias)] {
-        let _ = writeln!(text, "const {name}: bool = {value};");
-    }
+    text.push_str(&choices(plan));
     text.push_str(&after_gradients(plan));
-    let _ = writeln!(text, "const TRAINING: bool = true;");
     let _ = writeln!(text, "const KEEP: f32 = {:?};", step.model.options.keep());
     let _ = writeln!(text, "const RESIDUAL: bool = {};", step.model.options.residual);
     let _ = writeln!(text, "const LAYER_NORM: bool = {};", step.model.options.layer_norm);
@@ -191,10 +207,17 @@ fn prelude(plan: &Plan) -> String {
     let _ = write!(
         text,
         "\nfn activate(z: vec4<f32>) -> Activated {{\n    return {activation}_activation(z);\n}}\n\
-         \nfn loss_function(prediction: vec4<f32>, expected: vec4<f32>) -> Lost {{\n    return {}(prediction, expected);\n}}\n\
          \nfn optimizer_rule(s: Slots, g: vec4<f32>, h: Hyper) -> Slots {{\n    return {}(s, g, h);\n}}\n",
-        step.loss, step.optimizer,
+        step.optimizer,
     );
+    if step.loss.is_elementwise() {
+        let _ = write!(
+            text,
+            "\nfn loss_function(prediction: vec4<f32>, expected: vec4<f32>) -> Lost {{\n    \
+             return {}(prediction, expected);\n}}\n",
+            step.loss,
+        );
+    }
     text
 }
 
@@ -227,6 +250,22 @@ fn after_gradients(plan: &Plan) -> String {
     text
 }
 
+/// What the plan has chosen of the loss and the update, as constants.
+fn choices(plan: &Plan) -> String {
+    let (step, mut text) = (&plan.step, String::new());
+    for (name, value) in [("CLIP_VALUE", step.clip_value), ("DECAY_BIAS", step.decay_bias), ("WEIGHTED", step.weighted)]
+    {
+        let _ = writeln!(text, "const {name}: bool = {value};");
+    }
+    if !step.loss.is_elementwise() {
+        #[expect(clippy::cast_precision_loss, reason = "a width")]
+        let share = step.label_smoothing / step.model.outputs() as f64;
+        let _ = writeln!(text, "const SMOOTHED_SHARE: f32 = {share:?};");
+        let _ = writeln!(text, "const CERTAIN_SHARE: f32 = {:?};", 1.0 - step.label_smoothing);
+    }
+    text
+}
+
 /// Constants of the source of the batches.
 fn source_constants(plan: &Plan) -> Vec<(&'static str, usize)> {
     let offset = |name| plan.tensor(name).map_or(0, |t| t.offset);
@@ -236,8 +275,17 @@ fn source_constants(plan: &Plan) -> Vec<(&'static str, usize)> {
             ("TRUE_WEIGHTS", offset("true_weights")),
             ("TRUE_BIAS", offset("true_bias")),
         ],
-        Source::Table { rows } => {
-            vec![("TABLE_ROWS", rows), ("FEATURES", offset("features")), ("TARGETS", offset("targets"))]
+        Source::Table { rows } | Source::Sequence { rows } => {
+            let mut constants =
+                vec![("TABLE_ROWS", rows), ("FEATURES", offset("features")), ("TARGETS", offset("targets"))];
+            if let Source::Sequence { .. } = plan.step.source {
+                constants.extend([("GRADS_SIZE", plan.sizes.of(Arena::Grads)), ("ANSWERS", offset("answers"))]);
+            } else if plan.step.sampling == Sampling::Shuffle {
+                let (low, high) = permutation_bits(rows);
+                constants.extend([("BATCHES", plan.step.batches()), ("LOW_BITS", low as usize)]);
+                constants.extend([("LOW_MASK", (1 << low) - 1), ("HIGH_MASK", (1 << high) - 1)]);
+            }
+            constants
         }
     }
 }

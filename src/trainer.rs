@@ -1,5 +1,7 @@
 //! From a config to a finished run: data, plan, executor, loop, summary.
 
+mod prepare;
+
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -7,17 +9,20 @@ use std::time::Instant;
 use crate::arenas::Arenas;
 use crate::calibrate::{Candidates, Choice};
 use crate::checkpoint::{Checkpoint, Origin, Saved, Saver, Saving};
-use crate::config::{ExecutorChoice, Member, TableConfig, Task, TrainConfig};
+use crate::config::{CheckpointConfig, ExecutorChoice, Member, TrainConfig};
 use crate::cpu::{self, CpuExecutor};
-use crate::data::{self, Dataset, Tables};
+use crate::data::{Dataset, Tables};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
-use crate::gpu::{self, AdapterChoice, AdapterSummary, Device, INSTALL};
-use crate::plan::{Plan, Source, TrainStep};
+use crate::gpu::AdapterSummary;
+use crate::plan::{Arena, Plan, TrainStep};
 use crate::recover::{Recovering, on_same_adapter};
 use crate::run::{self, Observer, Outcome, Pace, Run, Start};
-use crate::spec::Model;
 use crate::tune::{self, Trial, Tuned};
+use crate::validation::{Validated, Validation};
+pub use prepare::plan_of;
+pub(crate) use prepare::single_threaded;
+use prepare::{arenas_of, open_device, validation_of};
 
 /// A run that is ready to start.
 pub struct Trainer {
@@ -31,6 +36,9 @@ pub struct Trainer {
     origin: Origin,
     start: Start,
     saver: Option<Saver>,
+    validation: Option<Validation>,
+    /// Where the state of the best validation is written.
+    best: Option<Saver>,
     started: Instant,
 }
 
@@ -57,6 +65,8 @@ pub struct Trained {
     pub resumed_from: Option<u64>,
     /// What was saved, where the config asks for it.
     pub saved: Option<Saved>,
+    /// The validation, where the config has rows for it.
+    pub validated: Option<Validated>,
 }
 
 impl Trainer {
@@ -103,6 +113,7 @@ impl Trainer {
         }
         let start = checkpoint.map_or_else(|| Start::fresh(members.len()), Checkpoint::start);
         let arenas = arenas_of(&plan, &members, tables.as_ref().map(|t| &t.train), checkpoint)?;
+        let params = arenas.scalars[Arena::Params as usize].clone();
         let (executor, choice): (Box<dyn Executor>, _) = match &device {
             None => (Box::new(CpuExecutor::new(plan.clone(), hyper, arenas)), None),
             Some(device) => {
@@ -114,13 +125,35 @@ impl Trainer {
             }
         };
         run::check_pace(config.iters_per_submit, executor.capacity())?;
+        let best = config
+            .validate
+            .best
+            .as_ref()
+            .map(|path| Saver::open(&CheckpointConfig { path: path.clone(), every: None, keep: 0 }, None));
+        let best = best.transpose()?;
+        let kept = checkpoint.and_then(|c| c.best(&plan, &params));
+        let validation = validation_of(&config, &plan, tables.as_ref(), device.as_ref(), kept, &params)?;
         let adapter = device.map(|d| d.summary);
         let place = adapter.as_ref().map(|a| (a.to_string(), plan.step.products));
         let origin = Origin::new(&config, tables.as_ref(), executor.name(), place);
         if let Some(text) = checkpoint.and_then(|checkpoint| origin.elsewhere(checkpoint)) {
             observer.notice(&text);
         }
-        Ok(Self { config, members, tables, plan, executor, adapter, choice, origin, start, saver, started })
+        Ok(Self {
+            config,
+            members,
+            tables,
+            plan,
+            executor,
+            adapter,
+            choice,
+            origin,
+            start,
+            saver,
+            validation,
+            best,
+            started,
+        })
     }
 
     /// Steps that a checkpoint brought.
@@ -164,19 +197,24 @@ impl Trainer {
     /// As [`Run::train`]. Divergence is no error here: [`Outcome::divergence`] tells of it.
     pub fn train(mut self, stop: &AtomicBool, observer: &mut dyn Observer) -> Result<Trained> {
         let config = &self.config;
+        let every = config.checkpoint.as_ref().and_then(|c| c.every);
+        let checkpoints = (self.saver, every);
+        let mut saving = Saving::new(observer, &self.plan, &self.origin, checkpoints, (self.validation, self.best));
         let mut run = Run {
             executor: self.executor.as_mut(),
             pace: Pace { iters_per_submit: config.iters_per_submit, submit_budget: config.submit_budget },
             started: self.started,
-            pause_every: config.checkpoint.as_ref().and_then(|c| c.every),
+            pauses: saving.pauses(),
             on_divergence: config.on_divergence,
             stop,
         };
-        let mut saving = Saving::new(observer, &self.plan, &self.origin, self.saver);
         let trained = run.train(&self.start, config.steps, &mut saving);
         let read = trained.and_then(|outcome| Ok((outcome, self.executor.read()?)));
         let (mut outcome, mut arenas) = read.map_err(|e| saving.name_last(e))?;
-        let saved = saving.finish(&mut outcome, &mut arenas);
+        let (saved, validated) = saving.finish(&mut outcome, &mut arenas)?;
+        if let Some(validated) = &validated {
+            arenas.scalars[Arena::Params as usize].clone_from(&validated.params);
+        }
         let loss =
             |table: &Dataset| (0..self.members.len()).map(|m| cpu::loss_over(&self.plan, &arenas, m, table)).collect();
         let train_losses = self.tables.as_ref().map(|tables| loss(&tables.train));
@@ -191,97 +229,9 @@ impl Trainer {
             choice: self.choice,
             resumed_from: (self.start.step > 0).then_some(self.start.step),
             saved,
+            validated,
         })
     }
-}
-
-/// The arenas that a run starts from.
-fn arenas_of(
-    plan: &Plan,
-    members: &[Member],
-    table: Option<&Dataset>,
-    checkpoint: Option<&Checkpoint>,
-) -> Result<Arenas<f32>> {
-    let seeds: Vec<_> = members.iter().map(|m| m.seed).collect();
-    let mut arenas = Arenas::initial(plan, &seeds, table, 0.0)?;
-    if let Some(checkpoint) = checkpoint {
-        checkpoint.restore(plan, &mut arenas);
-    }
-    Ok(arenas)
-}
-
-/// The tables of a config, if it has any, and its plan for the portable kernels.
-///
-/// # Errors
-/// [`Error::Usage`] and [`Error::Data`] for what cannot be trained.
-pub fn plan_of(config: &TrainConfig, models: usize) -> Result<(Option<Tables>, Plan)> {
-    let load = |table: &TableConfig| {
-        let tables = data::load(table, config.loss.target_kind(), config.seed)?;
-        let (source, schema) = (Source::Table { rows: tables.train.rows }, &tables.schema);
-        let (inputs, outputs) = (schema.inputs(), schema.targets.outputs());
-        Ok((Some(tables), source, inputs, outputs))
-    };
-    let (tables, source, inputs, outputs) = match &config.task {
-        Task::Linreg { inputs, outputs } => (None, Source::Linreg, *inputs, *outputs),
-        Task::Table(table) => load(table)?,
-        Task::Image(image) => load(&image.table())?,
-    };
-    let model = Model::new(inputs, &config.hidden, outputs, config.activation)?.with(config.layers.clone())?;
-    let step = TrainStep::new(model, config.loss, config.optimizer, config.batch_size, source);
-    let step = TrainStep {
-        models,
-        schedule: config.schedule.clone(),
-        clip_value: config.uses("clip_value"),
-        clip_norm: config.uses("clip_norm"),
-        accumulate: config.accumulate,
-        decay_bias: config.decay_bias,
-        ..step
-    };
-    Ok((tables, Plan::new(step)?))
-}
-
-/// Floating-point operations per step below which a thread pool costs a software adapter more than it brings.
-const SMALL: usize = 8_000_000;
-
-/// Whether a software adapter should do without its thread pool.
-pub(crate) fn single_threaded(plan: &Plan) -> bool {
-    plan.step.models == 1 && plan.flops() < SMALL
-}
-
-/// The adapter of a config; `None` where the cpu executor is asked for, or is all that there is.
-fn open_device(config: &TrainConfig, plan: &Plan, observer: &mut dyn Observer) -> Result<Option<Device>> {
-    if config.executor == ExecutorChoice::Cpu {
-        if config.adapter != AdapterChoice::default() {
-            let text =
-                "--executor cpu uses no adapter: leave out --adapter and --backend, or choose another --executor";
-            return Err(Error::Usage(text.into()));
-        }
-        return Ok(None);
-    }
-    let single_threaded = single_threaded(plan);
-    gpu::prepare_software_adapters(single_threaded);
-    let Some(found) = gpu::choose(&config.adapter)? else {
-        if config.executor == ExecutorChoice::Auto {
-            observer.notice(&format!(
-                "no graphics adapter was found, so this trains on the built-in cpu executor. {INSTALL}"
-            ));
-            return Ok(None);
-        }
-        return Err(Error::Device(format!(
-            "no graphics adapter was found for --executor {}. {INSTALL}; --executor cpu needs neither",
-            config.executor
-        )));
-    };
-    if found.is_software() {
-        let llvmpipe = found.summary.name.contains("llvmpipe");
-        let threads = if single_threaded && llvmpipe {
-            ", without its thread pool, which does not pay for a small network"
-        } else {
-            ""
-        };
-        observer.notice(&format!("{} is a software adapter: it computes on the processor{threads}", found.summary));
-    }
-    Device::open(&found).map(Some)
 }
 
 /// Searches the fastest way to train a config; returns the key of the cache, the result, and all trials.

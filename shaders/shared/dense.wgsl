@@ -25,11 +25,11 @@ fn store_activation(l: Layer, slope: u32, b: u32, vector: u32, z: vec4<f32>) {
 // Dropout: value and slope of a unit are divided by KEEP with that probability, else 0, as jax.random.bernoulli draws it
 // from the key fold_in(sub, 2 + layer) for the shape (batch, outputs).
 fn drop_units(l: Layer, b: u32, vector: u32, h: Activated) -> Activated {
-    if (!TRAINING || KEEP == 1.0) {
+    if (KEEP == 1.0) {
         return h;
     }
     let index = vec4<u32>(b * l.outputs + 4u * vector) + vec4<u32>(0u, 1u, 2u, 3u);
-    let uniform = random_uniform(fold_in(fold_in(state[model].yz, 1u), 2u + l.index), index);
+    let uniform = random_uniform(fold_in(step_key(), 2u + l.index), index);
     let factor = select(vec4<f32>(), vec4<f32>(1.0 / KEEP), uniform < vec4<f32>(KEEP));
     return Activated(h.value * factor, h.slope * factor);
 }

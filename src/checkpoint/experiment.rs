@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::file::Checksum;
-use crate::config::{CheckpointConfig, ImageConfig, TableConfig, Task, TrainConfig};
+use crate::config::{CheckpointConfig, ImageConfig, TableConfig, Task, TrainConfig, ValidateConfig};
 use crate::data::{Schema, Tables};
 use crate::error::{Error, Result};
 use crate::spec::{Hyperparameters, LayerOptions, Schedule};
@@ -20,12 +20,14 @@ pub struct Experiment {
     activation: String,
     layers: LayerOptions,
     loss: String,
+    label_smoothing: f64,
     optimizer: String,
     hyperparameters: BTreeMap<String, f64>,
     schedule: Schedule,
     accumulate: u32,
     decay_bias: bool,
     batch_size: usize,
+    sampling: String,
     steps: u64,
     seed: u64,
     ensemble: usize,
@@ -34,6 +36,10 @@ pub struct Experiment {
     checked: bool,
     checkpoint_every: Option<u64>,
     keep: usize,
+    validate_every: Option<u64>,
+    patience: Option<u64>,
+    min_delta: f64,
+    checkpoint_best: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -88,12 +94,14 @@ impl Experiment {
             activation: config.activation.to_string(),
             layers: config.layers.clone(),
             loss: config.loss.to_string(),
+            label_smoothing: config.label_smoothing,
             optimizer: config.optimizer.to_string(),
             hyperparameters: config.hyper.named().map(|(name, value)| (name.to_owned(), value)).collect(),
             schedule: config.schedule.clone(),
             accumulate: config.accumulate,
             decay_bias: config.decay_bias,
             batch_size: config.batch_size,
+            sampling: config.sampling.to_string(),
             steps: config.steps,
             seed: config.seed,
             ensemble: config.ensemble,
@@ -102,6 +110,13 @@ impl Experiment {
             checked: config.checked,
             checkpoint_every: config.checkpoint.as_ref().and_then(|c| c.every),
             keep: config.checkpoint.as_ref().map_or(0, |c| c.keep),
+            // The number that holds for this run, so that one that goes on to a later step keeps it.
+            validate_every: tables
+                .and_then(|tables| tables.validation.as_ref())
+                .map(|_| config.validate.period(config.steps)),
+            patience: config.validate.patience,
+            min_delta: config.validate.min_delta,
+            checkpoint_best: config.validate.best.as_ref().map(|path| path.to_string_lossy().into_owned()),
         }
     }
 
@@ -128,12 +143,14 @@ impl Experiment {
             activation: self.activation.parse()?,
             layers: self.layers.clone(),
             loss: self.loss.parse()?,
+            label_smoothing: self.label_smoothing,
             optimizer: self.optimizer.parse()?,
             hyper,
             schedule: self.schedule.clone(),
             accumulate: self.accumulate,
             decay_bias: self.decay_bias,
             batch_size: self.batch_size,
+            sampling: self.sampling.parse()?,
             steps: self.steps,
             seed: self.seed,
             ensemble: self.ensemble,
@@ -141,9 +158,25 @@ impl Experiment {
             on_divergence: self.on_divergence.parse()?,
             checked: self.checked,
             checkpoint: Some(CheckpointConfig { path, every: self.checkpoint_every, keep: self.keep }),
+            validate: ValidateConfig {
+                every: self.validate_every,
+                patience: self.patience,
+                min_delta: self.min_delta,
+                best: self.checkpoint_best.as_ref().map(PathBuf::from),
+            },
             ..TrainConfig::default()
         };
         Ok(config)
+    }
+
+    /// Whether its checkpoints keep the best parameters so far.
+    pub(super) fn keeps_best(&self) -> bool {
+        self.validate_every.is_some() && (self.patience.is_some() || self.checkpoint_best.is_some())
+    }
+
+    /// Whether the best parameters are those that count in the end.
+    pub(super) fn restores_best(&self) -> bool {
+        self.validate_every.is_some() && self.patience.is_some()
     }
 
     /// Widths of the input and of the output, by the task or by the schema of its table.

@@ -14,6 +14,9 @@
 //! | `diverged` | U32 | `()` | the step, counted from 1, at which the model diverged; 0 if it did not |
 //! | `loss` | F32 | `()` | the loss of the last step that had a finite one |
 //!
+//! | `best.layers.0.kernel`, ... | F32 | as the parameters | those of the best validation so far, in a run that keeps them |
+//! | `best` | U32 | `(4)` | its loss (the words of an f64, the high one first), its step, validations since |
+//!
 //! In a run of several models each has a leading axis of models. The metadata is text: `format` (`fori checkpoint`),
 //! `format_version`, `fori_version`, `experiment` and `schema` (JSON), `executor`, `adapter`, `kernels` (JSON), and
 //! `checksum`, which covers all the rest. Invariant: a file is taken whole or refused; nothing of a refused one is used.
@@ -38,6 +41,7 @@ use crate::error::{Error, Result};
 use crate::outcome::Start;
 use crate::plan::{Arena, Plan, Products};
 use crate::spec::{Model, Optimizer};
+use crate::validation::BestSoFar;
 
 /// The state of a run after a step, and what it takes to go on.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,8 +72,11 @@ const STATE: [(&str, usize); 4] = [("diverged", 1), ("key", 2), ("loss", 1), ("s
 
 /// Whether a tensor holds `f32`.
 fn is_float(name: &str) -> bool {
-    !matches!(name, "diverged" | "key" | "step")
+    !matches!(name, "best" | "diverged" | "key" | "step")
 }
+
+/// What stands before the name of a parameter of the best validation.
+const BEST: &str = "best.";
 
 /// Name and shape of the trained tensors of one model.
 fn trained_tensors(model: &Model, optimizer: Optimizer, accumulate: u32) -> Vec<(String, Vec<usize>)> {
@@ -82,20 +89,35 @@ fn trained_tensors(model: &Model, optimizer: Optimizer, accumulate: u32) -> Vec<
 }
 
 /// Name and shape of every tensor of a checkpoint.
-fn all_tensors(model: &Model, optimizer: Optimizer, accumulate: u32, models: usize) -> BTreeMap<String, Vec<usize>> {
+fn all_tensors(
+    model: &Model,
+    optimizer: Optimizer,
+    accumulate: u32,
+    models: usize,
+    keeps_best: bool,
+) -> BTreeMap<String, Vec<usize>> {
     let state = STATE.map(|(name, words)| (name.to_owned(), if words == 1 { vec![] } else { vec![words] }));
+    let best = model.parameters().into_iter();
+    let best = best.map(|(name, shape)| (format!("{BEST}{name}"), shape)).chain([("best".into(), vec![4])]);
+    let state = state.into_iter().chain(best.filter(|_| keeps_best));
     let lead = if models == 1 { None } else { Some(models) };
     let shaped = |(name, shape): (String, Vec<usize>)| (name, lead.into_iter().chain(shape).collect());
     trained_tensors(model, optimizer, accumulate).into_iter().chain(state).map(shaped).collect()
 }
 
 impl Checkpoint {
-    /// The state in `arenas`; `losses` are those of [`Start`].
-    pub fn capture(of: &Origin, plan: &Plan, arenas: &Arenas<f32>, losses: &[f32]) -> Self {
+    /// The state in `arenas`; `losses` are those of [`Start`], and `best` is what is kept of the best validation.
+    pub fn capture(of: &Origin, plan: &Plan, arenas: &Arenas<f32>, losses: &[f32], best: Option<&BestSoFar>) -> Self {
         let step = &plan.step;
         let mut tensors = BTreeMap::new();
-        for (name, shape) in all_tensors(&step.model, step.optimizer, step.accumulate, step.models) {
+        for (name, shape) in all_tensors(&step.model, step.optimizer, step.accumulate, step.models, best.is_some()) {
             let words = (0..step.models).flat_map(|model| match (name.as_str(), arenas.state[model]) {
+                ("best", _) => best.map_or_else(Vec::new, |best| best.words(model)),
+                (name, _) if name.starts_with(BEST) => {
+                    let name = &name[BEST.len()..];
+                    let last = || arenas.get(plan, model, name).into_iter().map(f32::to_bits).collect();
+                    best.filter(|best| best.has(model)).map_or_else(last, |best| best.parameter(plan, model, name))
+                }
                 ("step", [step, ..]) => vec![step],
                 ("key", [_, k0, k1, _]) => vec![k0, k1],
                 ("diverged", [.., diverged]) => vec![diverged],
@@ -126,6 +148,36 @@ impl Checkpoint {
         for (model, state) in arenas.state.iter_mut().enumerate() {
             *state = [steps[model], keys[2 * model], keys[2 * model + 1], diverged[model]];
         }
+    }
+
+    /// What the run has kept of its best validation, if it did. `params` is the arena of its last parameters.
+    pub fn best(&self, plan: &Plan, params: &[f32]) -> Option<BestSoFar> {
+        let words = self.words("best");
+        if words.is_empty() {
+            return None;
+        }
+        let mut progress = BestSoFar::new(plan.step.models, params);
+        for (model, words) in words.chunks_exact(4).enumerate() {
+            progress.set(model, words);
+        }
+        for tensor in plan.tensors.iter().filter(|tensor| tensor.is_parameter()) {
+            let words = self.words(&format!("{BEST}{}", tensor.name));
+            for (model, words) in words.chunks_exact(words.len() / plan.step.models).enumerate() {
+                let base = Arenas::<f32>::base(plan, Arena::Params, model);
+                for (i, &word) in tensor.indices().zip(words) {
+                    progress.params[base + i] = f32::from_bits(word);
+                }
+            }
+        }
+        Some(progress)
+    }
+
+    /// The numbers of a parameter that counts in the end, of all models: that of the best validation where the run has
+    /// patience, else the last; empty if there is none of that name.
+    pub fn parameter(&self, name: &str) -> Vec<f32> {
+        let best = format!("{BEST}{name}");
+        let restored = self.experiment.restores_best() && self.tensors.contains_key(&best);
+        if restored { self.tensor(&best) } else { self.tensor(name) }
     }
 
     /// Checks that a config can go on from here.

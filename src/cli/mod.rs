@@ -15,6 +15,7 @@ mod schedule;
 mod summary;
 mod train;
 mod tune;
+mod validate;
 mod values;
 
 use std::process::ExitCode;

@@ -11,6 +11,7 @@ use crate::config::{Member, TrainConfig};
 use crate::error::{Error, Result};
 use crate::metrics::{MetricsWriter, Row};
 use crate::run::Observer;
+use crate::score::{self, Scores};
 use crate::trainer::Trainer;
 
 /// Prints an error on stderr; an interruption is none.
@@ -31,8 +32,10 @@ pub(super) struct Console {
     /// Reported steps in the metrics file.
     metrics_every: u64,
     metrics: Option<MetricsWriter>,
-    /// The last step seen and its losses, which are reported at the end where the run ends early.
-    last: (u64, Vec<f32>),
+    /// The last step seen, its losses and when that was: its row waits for a validation.
+    last: Option<(u64, Vec<f32>, f64)>,
+    /// The last step whose validation was printed.
+    validation_printed: u64,
     bar: Option<ProgressBar>,
     quiet: bool,
     started: Instant,
@@ -48,7 +51,9 @@ impl Console {
         from: Option<u64>,
         quiet: bool,
     ) -> Result<Self> {
-        let metrics = metrics.map(|path| MetricsWriter::open(path, members.len() > 1, from)).transpose()?;
+        let validated = config.task.table().is_some_and(|table| table.validation.is_some());
+        let validation = if validated { score::names(config.loss.target_kind()) } else { &[] };
+        let metrics = metrics.map(|path| MetricsWriter::open(path, members.len() > 1, validation, from)).transpose()?;
         Ok(Self {
             members: members.to_vec(),
             config: config.clone(),
@@ -56,7 +61,8 @@ impl Console {
             every: log_every.unwrap_or_else(|| config.steps.div_ceil(20)),
             metrics_every: log_every.unwrap_or_else(|| config.steps.div_ceil(1000)),
             metrics,
-            last: (0, Vec::new()),
+            last: None,
+            validation_printed: 0,
             bar: None,
             quiet,
             started: Instant::now(),
@@ -99,9 +105,8 @@ impl Console {
     /// Ends the bar, reports the last step of a run that ended early, and gives the metrics file its name.
     pub(super) fn finish(&mut self) -> Result<()> {
         self.clear_bar();
-        let (step, losses) = std::mem::take(&mut self.last);
-        if step > 0 && !reported(step, self.metrics_every, self.steps) {
-            self.write_metrics(step, &losses, self.started.elapsed().as_secs_f64())?;
+        if let Some((step, losses, elapsed_s)) = self.last.take() {
+            self.write_metrics(step, &losses, elapsed_s, &[])?;
         }
         self.metrics.take().map_or(Ok(()), MetricsWriter::finish)
     }
@@ -121,12 +126,13 @@ impl Console {
     }
 
     /// Writes the rows of a step into the metrics file.
-    fn write_metrics(&mut self, step: u64, losses: &[f32], elapsed_s: f64) -> Result<()> {
+    fn write_metrics(&mut self, step: u64, losses: &[f32], elapsed_s: f64, scores: &[Scores]) -> Result<()> {
         let Some(metrics) = &mut self.metrics else { return Ok(()) };
         for (model, (&loss, member)) in losses.iter().zip(&self.members).enumerate() {
+            let validation = scores.get(model).map_or_else(Vec::new, Scores::named);
             let model = (self.members.len() > 1).then_some(model);
             let learning_rate = self.config.learning_rate(member, step - 1);
-            metrics.write(&Row { step, model, loss, learning_rate, elapsed_s })?;
+            metrics.write(&Row { step, model, loss, learning_rate, elapsed_s, validation })?;
         }
         Ok(())
     }
@@ -139,6 +145,22 @@ impl Console {
         };
         say(format_args!("step {step:>9}  loss {text}"));
     }
+}
+
+/// Loss and headline of the best model.
+fn scores_text(scores: &[Scores]) -> String {
+    let best = scores.iter().min_by(|a, b| a.loss().total_cmp(&b.loss()));
+    best.map_or(String::new(), |best| {
+        let (name, value) = best.headline();
+        let which = if scores.len() > 1 { " (best model)" } else { "" };
+        format!("loss {}, {name} {value:.4}{which}", loss_text(narrow(best.loss())))
+    })
+}
+
+/// For a text of a few digits.
+#[expect(clippy::cast_possible_truncation, reason = "a few digits are shown")]
+fn narrow(value: f64) -> f32 {
+    value as f32
 }
 
 /// The losses of an ensemble: the best, the worst, and how many are not finite.
@@ -175,9 +197,11 @@ impl Observer for Console {
         let models = self.members.len();
         let elapsed_s = self.started.elapsed().as_secs_f64();
         for (step, losses) in (first_step + 1..).zip(losses.chunks_exact(models)) {
-            if reported(step, self.metrics_every, self.steps) {
-                self.write_metrics(step, losses, elapsed_s)?;
+            if let Some((step, losses, elapsed_s)) = self.last.take().filter(|l| l.0.is_multiple_of(self.metrics_every))
+            {
+                self.write_metrics(step, &losses, elapsed_s, &[])?;
             }
+            self.last = Some((step, losses.to_vec(), elapsed_s));
             if self.bar.is_none() && !self.quiet && reported(step, self.every, self.steps) {
                 self.print(step, losses);
             }
@@ -187,9 +211,19 @@ impl Observer for Console {
             bar.set_message(loss_text(best.unwrap_or(f32::NAN)));
             bar.set_position(first_step + (losses.len() / models) as u64);
         }
-        let tail = losses.len().saturating_sub(models);
-        self.last = (first_step + (losses.len() / models) as u64, losses[tail..].to_vec());
         self.metrics.as_mut().map_or(Ok(()), MetricsWriter::flush)
+    }
+
+    fn validated(&mut self, step: u64, scores: &[Scores]) -> Result<()> {
+        if let Some((last, losses, elapsed_s)) = self.last.take_if(|last| last.0 == step) {
+            self.write_metrics(last, &losses, elapsed_s, scores)?;
+        }
+        let due = step - self.validation_printed >= self.every || step == self.steps;
+        if self.bar.is_none() && !self.quiet && due {
+            self.validation_printed = step;
+            say(format_args!("step {step:>9}  validation {}", scores_text(scores)));
+        }
+        Ok(())
     }
 
     fn notice(&mut self, text: &str) {

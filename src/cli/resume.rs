@@ -199,6 +199,7 @@ fn flags() -> Vec<Flag> {
         encoding_flag!("frequencies", InputEncoding::Frequency { frequencies } => frequencies),
         flag!("include_input", Not, layers.include_input),
         named_flag!("loss", Not, loss),
+        flag!("label_smoothing", Not, label_smoothing),
         named_flag!("optimizer", Not, optimizer),
         flag!("learning_rate", Overridden, hyper.learning_rate),
         flag!("b1", Overridden, hyper.b1),
@@ -214,6 +215,7 @@ fn flags() -> Vec<Flag> {
         // Its parameters cannot be given without it.
         Flag { text: |c| c.schedule.to_string(), ..flag!("schedule", Overridden, schedule) },
         flag!("batch_size", Not, batch_size),
+        named_flag!("sampling", Not, sampling),
         flag!("seed", Not, seed),
         flag!("ensemble", Not, ensemble),
         Flag { text: |c| sweep(&c.sweep), ..flag!("sweep", Not, sweep) },
@@ -221,6 +223,10 @@ fn flags() -> Vec<Flag> {
         named_flag!("executor", Change, executor),
         flag!("checked", Change, checked),
         named_flag!("on_divergence", Change, on_divergence),
+        flag!("validate_every", Change, validate.every),
+        flag!("patience", Change, validate.patience),
+        flag!("min_delta", Change, validate.min_delta),
+        flag!("checkpoint_best", Change, validate.best),
     ]
 }
 

@@ -9,6 +9,7 @@ use super::output::{loss_text, print as line};
 use crate::config::TrainConfig;
 use crate::error::{Error, Result};
 use crate::gpu::AdapterSummary;
+use crate::score::Scores;
 use crate::trainer::Trained;
 
 /// The object of `--json`.
@@ -40,9 +41,27 @@ struct Summary<'a> {
     resumed_from: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     checkpoint: Option<SavedSummary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    validation: Option<ValidationSummary>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    stopped_early: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     models: Vec<ModelSummary<'a>>,
     version: &'static str,
+}
+
+/// The metrics of the parameters that are kept.
+#[derive(Debug, Clone, Serialize)]
+struct ValidationSummary {
+    step: u64,
+    #[serde(flatten)]
+    scores: Scores,
+}
+
+/// Those of a model, if the run was validated.
+fn validation(trained: &Trained, model: usize) -> Option<ValidationSummary> {
+    let validated = trained.validated.as_ref()?;
+    Some(ValidationSummary { step: validated.steps[model], scores: validated.scores[model].clone() })
 }
 
 /// The last checkpoint.
@@ -64,6 +83,8 @@ struct ModelSummary<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     train_loss: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    validation: Option<ValidationSummary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     diverged_at: Option<u64>,
 }
 
@@ -78,10 +99,17 @@ fn models<'a>(config: &'a TrainConfig, trained: &Trained) -> Vec<ModelSummary<'a
             hyper,
             final_loss: finite(outcome.final_losses[model]),
             train_loss: trained.train_losses.as_ref().map(|l| l[model]),
+            validation: validation(trained, model),
             diverged_at: outcome.diverged[model],
         }
     };
     trained.members.iter().enumerate().map(summary).collect()
+}
+
+/// That of the model with the least validation loss.
+fn best_validation(models: &[ModelSummary<'_>]) -> Option<ValidationSummary> {
+    let all = models.iter().filter_map(|model| model.validation.clone());
+    all.min_by(|a, b| a.scores.loss().total_cmp(&b.scores.loss()))
 }
 
 fn finite(loss: f32) -> Option<f32> {
@@ -120,6 +148,8 @@ pub(super) fn print_json(config: &TrainConfig, trained: &Trained) -> Result<()> 
         interrupted: outcome.interrupted,
         resumed_from: trained.resumed_from,
         checkpoint: trained.saved.as_ref().and_then(|s| Some(SavedSummary { path: s.path.clone(), step: s.step? })),
+        validation: best_validation(&models),
+        stopped_early: trained.validated.as_ref().is_some_and(|v| v.stopped),
         models: if models.len() > 1 { models } else { Vec::new() },
         version: env!("CARGO_PKG_VERSION"),
     };
@@ -145,10 +175,19 @@ pub(super) fn print(config: &TrainConfig, trained: &Trained) -> Result<()> {
     if let Some((saved, step)) = trained.saved.as_ref().and_then(|saved| Some((saved, saved.step?))) {
         line(format_args!("checkpoint of step {step} in {}", saved.path.display()))?;
     }
+    if trained.validated.as_ref().is_some_and(|validated| validated.stopped) {
+        let patience = config.validate.patience.unwrap_or(0);
+        line(format_args!("stopped early: no better validation loss in {patience} validations"))?;
+    }
     let models = models(config, trained);
     let [only] = models.as_slice() else { return print_models(models) };
     line(format_args!("final loss {}", loss_text(outcome.final_losses[0])))?;
-    only.train_loss.map_or(Ok(()), |loss| line(format_args!("loss over the whole table {}", table_text(loss))))
+    if let Some(loss) = only.train_loss {
+        line(format_args!("loss over all rows that were trained on {}", table_text(loss)))?;
+    }
+    let Some(ValidationSummary { step, scores }) = &only.validation else { return Ok(()) };
+    let metrics: Vec<_> = scores.named().iter().map(|(name, value)| format!("{name} {value:.4}")).collect();
+    line(format_args!("validation of the parameters of step {step}: {}", metrics.join(", ")))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "for six decimals")]
@@ -158,18 +197,27 @@ fn table_text(loss: f64) -> String {
 
 /// Prints the table of an ensemble, best first.
 fn print_models(mut models: Vec<ModelSummary<'_>>) -> Result<()> {
-    let key = |m: &ModelSummary<'_>| m.train_loss.unwrap_or_else(|| m.final_loss.map_or(f64::INFINITY, f64::from));
+    let key = |m: &ModelSummary<'_>| {
+        let validation = m.validation.as_ref().map(|v| v.scores.loss()).or(m.train_loss);
+        validation.unwrap_or_else(|| m.final_loss.map_or(f64::INFINITY, f64::from))
+    };
     models.sort_by(|a, b| key(a).total_cmp(&key(b)));
     let names: Vec<_> = models.first().map_or(Vec::new(), |m| m.hyper.keys().copied().collect());
     let headings: String = names.iter().map(|name| format!(" {name:>14}")).collect();
     let table_loss = models.iter().any(|m| m.train_loss.is_some());
     let heading = if table_loss { "   table loss" } else { "" };
-    line(format_args!("\n{:>6} {:>6}{headings} {:>12}{heading}", "model", "seed", "final loss"))?;
+    let headline = models.iter().find_map(|m| Some(m.validation.as_ref()?.scores.headline().0));
+    let validation = headline.map_or(String::new(), |name| format!(" {:>12} {:>9}", "validation", name));
+    line(format_args!("\n{:>6} {:>6}{headings} {:>12}{heading}{validation}", "model", "seed", "final loss"))?;
     for m in &models {
         let hyper: String = m.hyper.values().map(|value| format!(" {:>14}", format!("{value:?}"))).collect();
         let loss = m.final_loss.map_or("diverged".into(), loss_text);
         let table = m.train_loss.map_or(String::new(), |l| format!(" {:>12}", table_text(l)));
-        line(format_args!("{:>6} {:>6}{hyper} {loss:>12}{table}", m.model, m.seed))?;
+        let validation = m
+            .validation
+            .as_ref()
+            .map_or(String::new(), |v| format!(" {:>12} {:>9.4}", table_text(v.scores.loss()), v.scores.headline().1));
+        line(format_args!("{:>6} {:>6}{hyper} {loss:>12}{table}{validation}", m.model, m.seed))?;
     }
     Ok(())
 }

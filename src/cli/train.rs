@@ -14,12 +14,13 @@ use super::progress::Console;
 use super::resume::{self, CheckpointArgs, Given};
 use super::schedule::ScheduleArgs;
 use super::summary;
+use super::validate::ValidateArgs;
 use super::values::{self, Iters, Widths};
 use crate::config::{ExecutorChoice, MAX_MODELS, Task, TrainConfig, Validation};
 use crate::error::{Error, Result};
 use crate::gpu::AdapterChoice;
 use crate::interrupt;
-use crate::plan::MAX_BATCH;
+use crate::plan::{MAX_BATCH, Sampling};
 use crate::spec::{Activation, Loss};
 use crate::trainer::{Trained, Trainer};
 
@@ -38,14 +39,22 @@ pub(super) struct ModelArgs {
     #[command(flatten)]
     layers: LayerArgs,
     /// What is minimized: mse, mae, huber, log_cosh, binary_cross_entropy (the output is a logit, the target a label
-    /// from 0 to 1).
+    /// from 0 to 1, or one of two texts), softmax_cross_entropy (an output per class, the target a class by its text or
+    /// number).
     #[arg(long, value_name = "NAME", default_value = "mse", value_parser = values::named::<Loss>, help_heading = "Model")]
     loss: Loss,
+    /// Share of the certainty of a class that softmax_cross_entropy spreads over all classes.
+    #[arg(long, value_name = "S", default_value_t = 0.0, value_parser = values::share, help_heading = "Model")]
+    label_smoothing: f64,
     #[command(flatten)]
     optimizer: OptimizerArgs,
-    /// Rows of a batch, drawn anew each step.
+    /// Rows of a batch.
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = values::whole::<usize>(1..=MAX_BATCH as u64), help_heading = "Training")]
     batch_size: usize,
+    /// How the rows of a batch are drawn from a table: shuffle (each epoch has every row once, in an order drawn anew),
+    /// replacement (each is any row).
+    #[arg(long, value_name = "HOW", default_value = "shuffle", value_parser = values::named::<Sampling>, requires = "files", help_heading = "Training")]
+    sampling: Sampling,
     /// Seed of the initial parameters and of the data, as nnx.Rngs(S) and jax.random.key(S).
     #[arg(long, value_name = "S", default_value_t = 0, value_parser = values::whole::<u64>(0..=u64::MAX), help_heading = "Training")]
     seed: u64,
@@ -117,6 +126,8 @@ pub(super) struct TrainArgs {
     schedule: ScheduleArgs,
     #[command(flatten)]
     pub(super) checkpoint: CheckpointArgs,
+    #[command(flatten)]
+    validate: ValidateArgs,
     /// Steps (parameter updates) to train.
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = values::whole::<u64>(1..=4_000_000_000), help_heading = "Training")]
     steps: u64,
@@ -142,6 +153,7 @@ impl TrainArgs {
             schedule: self.schedule.schedule((self.steps / u64::from(self.model.optimizer.accumulate)).max(1))?,
             on_divergence: self.checkpoint.on_divergence,
             checkpoint: self.checkpoint.config(None),
+            validate: self.validate.config(),
             ..config(&self.model, &self.device, self.steps)
         })
     }
@@ -155,11 +167,13 @@ pub(super) fn config(model: &ModelArgs, device: &DeviceArgs, steps: u64) -> Trai
         activation: model.activation,
         layers: model.layers.options(),
         loss: model.loss,
+        label_smoothing: model.label_smoothing,
         optimizer: model.optimizer.optimizer,
         hyper: model.optimizer.hyper(),
         accumulate: model.optimizer.accumulate,
         decay_bias: model.optimizer.decay_bias(),
         batch_size: model.batch_size,
+        sampling: model.sampling,
         steps,
         seed: model.seed,
         ensemble: model.ensemble,
@@ -191,6 +205,7 @@ pub(super) fn name_flag(error: Error, config: &TrainConfig) -> Error {
 /// Trains, reporting on the way.
 pub(super) fn run(args: &TrainArgs, given: &Given) -> Result<()> {
     let (config, resumed) = resume::config(args, given)?;
+    args.validate.check(&config)?;
     let members = config.members()?;
     let from = resumed.as_ref().map(|checkpoint| checkpoint.step());
     let mut console = Console::new(&config, &members, args.log_every, args.metrics.as_deref(), from, args.quiet)?;

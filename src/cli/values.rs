@@ -23,6 +23,18 @@ pub(super) fn whole<T: TryFrom<u64>>(range: RangeInclusive<u64>) -> impl Fn(&str
     }
 }
 
+/// A finite number of 0 or more.
+pub(super) fn at_least_zero(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0);
+    number.ok_or_else(|| "expected a number of 0 or more, as 1e-4".into())
+}
+
+/// A share below 1.
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok().filter(|n: &f64| (0.0..1.0).contains(n));
+    number.ok_or_else(|| "expected a number of 0 or more and below 1, as 0.1".into())
+}
+
 /// The width of a layer.
 pub(super) fn width(text: &str) -> Result<usize, String> {
     let width = whole(0..=u64::MAX)(text).map_err(|_| "expected a whole number of 1 or more")?;

@@ -8,6 +8,7 @@ use super::vector::{
 use super::{dropout_key, norm};
 use crate::arenas::{Arenas, State};
 use crate::plan::{Arena, DenseLayer, OpKind, Plan, Source, activation_of};
+use crate::real::lit;
 use crate::rng::Key;
 use crate::spec::{Constants, FREQUENCIES};
 
@@ -53,7 +54,8 @@ impl Fast {
             OpKind::NormParts => self.norm_parts(plan, arenas, model, rows),
             OpKind::Norm => Self::norm(plan, arenas, model),
             OpKind::Update => self.update(plan, arenas, model, rows),
-            OpKind::Advance => advance(&mut arenas.state[model]),
+            OpKind::Answer => answer(plan, arenas, model),
+            OpKind::Advance => arenas.state[model] = plan.step.advanced(arenas.state[model]),
         }
         None
     }
@@ -214,7 +216,7 @@ pub(super) fn finish_layer(
     activate(activation_of(&plan.step, layer), h, slope);
     if plan.step.model.options.dropout > 0.0 {
         let factors = &mut scratch[..rows * l.outputs];
-        dropout_factors(dropout_key(state, layer), plan.step.model.options.keep(), factors);
+        dropout_factors(dropout_key(&plan.step, state, layer), plan.step.model.options.keep(), factors);
         for (b, factors) in factors.chunks_exact(l.outputs).enumerate() {
             multiply_by(&mut h[b * stride..][..l.outputs], factors);
             multiply_by(&mut slope[b * stride..][..l.outputs], factors);
@@ -232,43 +234,57 @@ pub(super) fn finish_layer(
 }
 
 fn loss(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) -> f32 {
-    let l = plan.layers[plan.layers.len() - 1];
+    let (step, l) = (&plan.step, plan.layers[plan.layers.len() - 1]);
     let stride = 4 * l.output_vectors();
-    let y = plan.tensor("y").map_or(0, |t| t.offset);
+    let (y, y_stride) = place(plan, "y");
     let activations = &mut arenas.scalars[Arena::Activations as usize][base(plan, Arena::Activations, model)..];
     let (low, delta) = activations.split_at_mut(4 * l.delta);
-    let (expected, predicted) = (low[4 * y..].chunks_exact(stride), low[4 * l.output..].chunks_exact(stride));
+    let (expected, predicted) = (low[y..].chunks_exact(y_stride), low[4 * l.output..].chunks_exact(stride));
+    let state = &mut arenas.state[model];
+    let used = step.batch_rows(*state);
     #[expect(clippy::cast_precision_loss, reason = "a count of losses below 2^24 is exact, above it rounds once")]
-    let count = (plan.step.batch_size * l.outputs) as f32;
+    let count = (used * step.loss.terms(l.outputs)) as f32;
+    let smoothing = lit(step.label_smoothing);
     let mut sum = 0.0;
-    let rows = predicted.zip(expected).zip(delta.chunks_exact_mut(stride)).take(plan.step.batch_size);
-    for ((predicted, expected), delta) in rows {
-        delta[l.outputs..].fill(0.0);
-        for o in 0..l.outputs {
-            let (value, slope) = plan.step.loss.evaluate(predicted[o], expected[o]);
-            sum += value;
-            delta[o] = slope / count;
+    let rows = predicted.zip(expected).zip(delta.chunks_exact_mut(stride)).take(step.batch_size);
+    for (b, ((predicted, expected), delta)) in rows.enumerate() {
+        let (delta, padding) = delta.split_at_mut(l.outputs);
+        padding.fill(0.0);
+        if b >= used {
+            delta.fill(0.0);
+            continue;
         }
+        let weight = if step.weighted { expected[step.target_columns() - 1] } else { 1.0 };
+        sum += weight * step.loss.row(&predicted[..l.outputs], expected, smoothing, delta);
+        delta.iter_mut().for_each(|slope| *slope = *slope * weight / count);
     }
     let mean = sum / count;
-    let state = &mut arenas.state[model];
     if !mean.is_finite() && state[3] == 0 {
         state[3] = state[0].wrapping_add(1);
     }
     mean
 }
 
-fn advance(state: &mut State) {
-    let (next, _) = Key([state[1], state[2]]).split();
-    *state = [state[0].wrapping_add(1), next.0[0], next.0[1], state[3]];
+fn answer(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) {
+    let (step, l) = (&plan.step, plan.layers[plan.layers.len() - 1]);
+    let Some(answers) = plan.tensor("answers") else { return };
+    let ((y, y_stride), h_stride) = (place(plan, "y"), 4 * l.output_vectors());
+    let [_, _, grads, activations, _] = &mut arenas.scalars;
+    let activations = &activations[base(plan, Arena::Activations, model)..];
+    let grads = &mut grads[base(plan, Arena::Grads, model)..];
+    let state = arenas.state[model];
+    for b in 0..step.batch_rows(state) {
+        let outputs = &activations[4 * l.output + b * h_stride..][..l.outputs];
+        let answer = step.answer(outputs, &activations[y + b * y_stride..]);
+        let first = 4 * (answers.offset + step.table_row(state, b) * answers.stride);
+        grads[first..first + answer.len()].copy_from_slice(&answer);
+    }
 }
 
 fn sample(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) {
-    let [_, k0, k1, _] = arenas.state[model];
-    let (_, sub) = Key([k0, k1]).split();
     match plan.step.source {
-        Source::Linreg => sample_linreg(plan, arenas, model, sub),
-        Source::Table { rows } => sample_table(plan, arenas, model, sub, rows),
+        Source::Linreg => sample_linreg(plan, arenas, model, plan.step.step_key(arenas.state[model])),
+        Source::Table { .. } | Source::Sequence { .. } => sample_table(plan, arenas, model),
     }
 }
 
@@ -310,15 +326,18 @@ fn sample_linreg(plan: &Plan, arenas: &mut Arenas<f32>, model: usize, sub: Key) 
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "rows of a table and of a batch fit 32 bits")]
-fn sample_table(plan: &Plan, arenas: &mut Arenas<f32>, model: usize, sub: Key, rows: usize) {
+fn sample_table(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) {
+    let (step, state) = (&plan.step, arenas.state[model]);
     let [.., activations, data] = &mut arenas.scalars;
     let activations = &mut activations[base(plan, Arena::Activations, model)..];
-    for b in 0..plan.step.batch_size {
-        let row = sub.randint(b as u32, rows as u32) as usize;
-        for (to, from) in [("x", "features"), ("y", "targets")] {
-            let ((to, stride), (from, _)) = (place(plan, to), place(plan, from));
-            activations[to + b * stride..][..stride].copy_from_slice(&data[from + row * stride..][..stride]);
+    let used = step.batch_rows(state);
+    let places = [("x", "features"), ("y", "targets")].map(|(to, from)| (place(plan, to), place(plan, from).0));
+    for b in 0..step.batch_size {
+        let row = if b < used { step.table_row(state, b) } else { 0 };
+        for ((to, stride), from) in places {
+            let to = &mut activations[to + b * stride..][..stride];
+            // A row that the batch lacks is that of the padding.
+            if b < used { to.copy_from_slice(&data[from + row * stride..][..stride]) } else { to.fill(0.0) }
         }
     }
 }

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use crate::arenas::{Arenas, State};
 use crate::error::Result;
 use crate::executor::{Chunk, Executor, Report};
-use crate::plan::{OpKind, Plan};
+use crate::plan::{Arena, OpKind, Plan, TrainStep};
 use crate::real::Real;
 use crate::rng::Key;
 use crate::spec::Hyperparameters;
@@ -89,7 +89,7 @@ impl CpuExecutor {
 
     /// The padding of the batch and of the activations is written by no op here, and read by none but as zero.
     fn clear_padding(&mut self) {
-        self.arenas.scalars[crate::plan::Arena::Activations as usize].fill(0.0);
+        self.arenas.scalars[Arena::Activations as usize].fill(0.0);
     }
 
     fn step_of(&mut self, model: usize) -> f32 {
@@ -102,11 +102,9 @@ impl CpuExecutor {
 }
 
 /// The key of the units that a hidden layer drops in a step: a child of that of the batch, of which the first two may draw rows.
-fn dropout_key(state: State, layer: usize) -> Key {
-    let [_, k0, k1, _] = state;
-    let (_, sub) = Key([k0, k1]).split();
+fn dropout_key(step: &TrainStep, state: State, layer: usize) -> Key {
     #[expect(clippy::cast_possible_truncation, reason = "a network has few layers")]
-    sub.fold_in(2 + layer as u32)
+    step.step_key(state).fold_in(2 + layer as u32)
 }
 
 /// Steps of one chunk: enough that the host's share is nothing.
@@ -155,6 +153,16 @@ impl Executor for CpuExecutor {
 
     fn write(&mut self, arenas: &Arenas<f32>) -> Result<()> {
         self.arenas = arenas.clone();
+        Ok(())
+    }
+
+    fn read_arena(&mut self, arena: Arena) -> Result<Vec<f32>> {
+        Ok(self.arenas.scalars[arena as usize].clone())
+    }
+
+    fn write_params(&mut self, params: &[f32], state: &[State]) -> Result<()> {
+        self.arenas.scalars[Arena::Params as usize].copy_from_slice(params);
+        self.arenas.state.copy_from_slice(state);
         Ok(())
     }
 }

@@ -48,7 +48,8 @@ impl<T: Real> Oracle<'_, T> {
             OpKind::NormParts => self.norm_parts(),
             OpKind::Norm => self.norm(),
             OpKind::Update => self.update(),
-            OpKind::Advance => self.advance(),
+            OpKind::Answer => self.answer(),
+            OpKind::Advance => self.arenas.state[self.model] = self.plan.step.advanced(self.arenas.state[self.model]),
         }
         None
     }
@@ -71,7 +72,7 @@ impl<T: Real> Oracle<'_, T> {
         let model = &self.plan.step.model;
         let y = self.plan.tensor("y").map_or(0, |t| t.offset);
         let x = self.matrix(Arena::Activations, self.plan.tensor("x").map_or(0, |t| t.offset), model.inputs());
-        (x, self.matrix(Arena::Activations, y, model.outputs()))
+        (x, self.matrix(Arena::Activations, y, self.plan.step.target_columns()))
     }
 
     fn sample(&mut self) {
@@ -81,11 +82,9 @@ impl<T: Real> Oracle<'_, T> {
             let rows = self.plan.rows();
             self.activations()[m.first..m.first + rows * m.stride].fill(T::zero());
         }
-        let [_, k0, k1, _] = self.arenas.state[self.model];
-        let (_, sub) = Key([k0, k1]).split();
         match self.plan.step.source {
-            Source::Linreg => self.sample_linreg(sub, x, y),
-            Source::Table { rows } => self.sample_table(sub, rows, x, y),
+            Source::Linreg => self.sample_linreg(self.plan.step.step_key(self.arenas.state[self.model]), x, y),
+            Source::Table { .. } | Source::Sequence { .. } => self.sample_table(x, y),
         }
     }
 
@@ -110,10 +109,10 @@ impl<T: Real> Oracle<'_, T> {
         }
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "rows of a table and of a batch fit 32 bits")]
-    fn sample_table(&mut self, sub: Key, rows: usize, x: Matrix, y: Matrix) {
-        for b in 0..self.plan.step.batch_size {
-            let row = sub.randint(b as u32, rows as u32) as usize;
+    fn sample_table(&mut self, x: Matrix, y: Matrix) {
+        let (step, state) = (&self.plan.step, self.arenas.state[self.model]);
+        for b in 0..step.batch_rows(state) {
+            let row = step.table_row(state, b);
             for (to, name) in [(x, "features"), (y, "targets")] {
                 let Some(tensor) = self.plan.tensor(name) else { continue };
                 let from = self.matrix(Arena::Data, tensor.offset, tensor.columns);
@@ -174,7 +173,9 @@ impl<T: Real> Oracle<'_, T> {
     #[expect(clippy::cast_possible_truncation, reason = "an index of a batch fits 32 bits by the limits of the plan")]
     fn dropout(&self, layer: usize, index: usize) -> T {
         let options = &self.plan.step.model.options;
-        let kept = || dropout_key(self.arenas.state[self.model], layer).uniform(index as u32) < options.keep();
+        let kept = || {
+            dropout_key(&self.plan.step, self.arenas.state[self.model], layer).uniform(index as u32) < options.keep()
+        };
         if options.dropout == 0.0 {
             T::one()
         } else if kept() {
@@ -184,21 +185,29 @@ impl<T: Real> Oracle<'_, T> {
         }
     }
 
+    /// The numbers of a row of a matrix in the activations.
+    fn row(&self, m: Matrix, row: usize, columns: usize) -> Vec<T> {
+        self.arenas.scalars[Arena::Activations as usize][m.at(row, 0)..m.at(row, columns)].to_vec()
+    }
+
     fn loss(&mut self) -> T {
-        let l = self.plan.layers[self.plan.layers.len() - 1];
+        let (plan, step) = (self.plan, &self.plan.step);
+        let l = plan.layers[plan.layers.len() - 1];
         let (_, y) = self.batch();
         let h = self.matrix(Arena::Activations, l.output, l.outputs);
         let delta = self.matrix(Arena::Activations, l.delta, l.outputs);
-        let batch = self.plan.step.batch_size;
-        let count = T::from(batch * l.outputs).unwrap_or_else(T::one);
+        let rows = step.batch_rows(self.arenas.state[self.model]);
+        let count = T::from(rows * step.loss.terms(l.outputs)).unwrap_or_else(T::one);
         let mut sum = T::zero();
-        for b in 0..batch {
-            for o in 0..l.outputs {
-                let (prediction, expected) = (self.activations()[h.at(b, o)], self.activations()[y.at(b, o)]);
-                let (value, derivative) = self.plan.step.loss.evaluate(prediction, expected);
-                sum = sum + value;
-                self.activations()[delta.at(b, o)] = derivative / count;
+        for b in 0..plan.rows() {
+            let mut slopes = vec![T::zero(); l.outputs];
+            if b < rows {
+                let (outputs, target) = (self.row(h, b, l.outputs), self.row(y, b, step.target_columns()));
+                let weight = if step.weighted { target[target.len() - 1] } else { T::one() };
+                sum = sum + weight * step.loss.row(&outputs, &target, lit(step.label_smoothing), &mut slopes);
+                slopes.iter_mut().for_each(|slope| *slope = *slope * weight / count);
             }
+            self.activations()[delta.at(b, 0)..delta.at(b, l.outputs)].copy_from_slice(&slopes);
         }
         let mean = sum / count;
         let state = &mut self.arenas.state[self.model];
@@ -206,6 +215,21 @@ impl<T: Real> Oracle<'_, T> {
             state[3] = state[0] + 1;
         }
         mean
+    }
+
+    fn answer(&mut self) {
+        let step = &self.plan.step;
+        let l = self.plan.layers[self.plan.layers.len() - 1];
+        let Some(answers) = self.plan.tensor("answers") else { return };
+        let (_, y) = self.batch();
+        let h = self.matrix(Arena::Activations, l.output, l.outputs);
+        let to = self.matrix(Arena::Grads, answers.offset, answers.columns);
+        let state = self.arenas.state[self.model];
+        for b in 0..step.batch_rows(state) {
+            let answer = step.answer(&self.row(h, b, l.outputs), &self.row(y, b, step.target_columns()));
+            let first = to.at(step.table_row(state, b), 0);
+            self.arenas.scalars[Arena::Grads as usize][first..first + answer.len()].copy_from_slice(&answer);
+        }
     }
 
     fn dense_backward(&mut self, layer: usize) {
@@ -281,11 +305,5 @@ impl<T: Real> Oracle<'_, T> {
         for (s, &value) in state.iter().enumerate().take(slots) {
             self.arenas.scalars[Arena::Optimizer as usize][slot(s)] = value;
         }
-    }
-
-    fn advance(&mut self) {
-        let [steps, k0, k1, diverged] = self.arenas.state[self.model];
-        let (next, _) = Key([k0, k1]).split();
-        self.arenas.state[self.model] = [steps.wrapping_add(1), next.0[0], next.0[1], diverged];
     }
 }

@@ -65,13 +65,17 @@ fn normalize<T: Real>(z: &mut [T], scale: &[T], bias: &[T]) {
 /// The loss of a model over all rows of a table, in f64.
 pub fn loss_over(plan: &Plan, arenas: &Arenas<f32>, model: usize, table: &Dataset) -> f64 {
     let weights = Weights::<f64>::of(plan, arenas, model);
-    let (inputs, outputs) = (table.feature_names.len(), table.target_names.len());
+    let (inputs, columns) = (plan.step.model.inputs(), table.targets.len() / table.rows);
     let mut sum = 0.0;
-    for (row, expected) in table.features.chunks_exact(inputs).zip(table.targets.chunks_exact(outputs)) {
+    let rows = table.features.chunks_exact(inputs).zip(table.targets.chunks_exact(columns));
+    for (i, (row, expected)) in rows.enumerate() {
+        let weight = table.weights.as_ref().map_or(1.0, |weights| f64::from(weights[i]));
         let predicted = weights.predict(plan, row);
-        sum += predicted.iter().zip(expected).map(|(&p, &t)| plan.step.loss.evaluate(p, f64::from(t)).0).sum::<f64>();
+        let expected: Vec<_> = expected.iter().map(|&t| f64::from(t)).collect();
+        let mut slopes = vec![0.0; predicted.len()];
+        sum += weight * plan.step.loss.row(&predicted, &expected, plan.step.label_smoothing, &mut slopes);
     }
     #[expect(clippy::cast_precision_loss, reason = "a count of values is far below 2^53")]
-    let count = (table.rows * outputs) as f64;
+    let count = (table.rows * plan.step.loss.terms(plan.step.model.outputs())) as f64;
     sum / count
 }

@@ -97,6 +97,7 @@ fn results(plan: &Plan, op: OpKind) -> Vec<&str> {
             let updated = [Arena::Params, Arena::Optimizer];
             plan.tensors.iter().filter(|t| updated.contains(&t.arena)).map(|t| t.name.as_str()).collect()
         }
+        OpKind::Answer => one_of(&["answers".into()]),
         OpKind::Advance => Vec::new(),
     }
 }

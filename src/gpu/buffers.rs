@@ -88,6 +88,18 @@ impl Buffers {
         device.check()
     }
 
+    /// Uploads the parameters and the state.
+    pub(super) fn write_params(&self, device: &Device, params: &[f32], state: &[State]) -> Result<()> {
+        device.queue.write_buffer(&self.arenas[Arena::Params as usize], 0, bytemuck::cast_slice(params));
+        device.queue.write_buffer(&self.state, 0, bytemuck::cast_slice(state));
+        device.check()
+    }
+
+    /// Downloads one arena.
+    pub(super) fn read_arena(&self, device: &Device, arena: Arena) -> Result<Vec<f32>> {
+        Ok(bytemuck::pod_collect_to_vec(&device.read(&self.arenas[arena as usize])?))
+    }
+
     /// Downloads all arenas.
     pub(super) fn read(&self, device: &Device) -> Result<Arenas<f32>> {
         let mut scalars: [Vec<f32>; 5] = Default::default();

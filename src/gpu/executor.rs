@@ -10,7 +10,7 @@ use super::timer::{self, Timer};
 use crate::arenas::{Arenas, State};
 use crate::error::{Error, Result};
 use crate::executor::{Chunk, Executor, Report};
-use crate::plan::Plan;
+use crate::plan::{Arena, Plan};
 use crate::shader::{Shader, Walk};
 use crate::spec::Hyperparameters;
 
@@ -284,5 +284,13 @@ impl Executor for GpuExecutor {
 
     fn write(&mut self, arenas: &Arenas<f32>) -> Result<()> {
         self.buffers.write(&self.device, arenas)
+    }
+
+    fn read_arena(&mut self, arena: Arena) -> Result<Vec<f32>> {
+        self.buffers.read_arena(&self.device, arena)
+    }
+
+    fn write_params(&mut self, params: &[f32], state: &[State]) -> Result<()> {
+        self.buffers.write_params(&self.device, params, state)
     }
 }

@@ -13,7 +13,8 @@ pub enum Arena {
     Params,
     /// State of the optimizer: one copy of the layout of `Params` per slot.
     Optimizer,
-    /// Gradients in the layout of `Params`, and their norm, only where the plan keeps them or the update is not fused.
+    /// Gradients in the layout of `Params`, and their norm, only where the plan keeps them or the update is not fused; or the
+    /// answers of a plan that does not train.
     Grads,
     /// Batch, activations, and slopes that become deltas.
     Activations,
@@ -177,7 +178,7 @@ pub(super) fn lay_out(step: &TrainStep) -> (Vec<DenseLayer>, Vec<Tensor>, ArenaS
     let batch = (step.batch_size, padded_rows(step));
     let (inputs, outputs) = (step.model.inputs(), step.model.outputs());
     let mut input = allocator.take("x", Arena::Activations, batch, inputs);
-    allocator.take("y", Arena::Activations, batch, outputs);
+    allocator.take("y", Arena::Activations, batch, step.target_columns());
     if step.model.options.encoding != InputEncoding::None {
         input = allocator.take("encoded", Arena::Activations, batch, step.model.options.encoded_inputs(inputs));
     }
@@ -215,10 +216,13 @@ pub(super) fn lay_out(step: &TrainStep) -> (Vec<DenseLayer>, Vec<Tensor>, ArenaS
             allocator.take("true_weights", Arena::Data, rows, outputs);
             allocator.take("true_bias", Arena::Data, (1, 1), outputs);
         }
-        Source::Table { rows } => {
+        Source::Table { rows } | Source::Sequence { rows } => {
             allocator.take("features", Arena::Data, (rows, rows), inputs);
-            allocator.take("targets", Arena::Data, (rows, rows), outputs);
+            allocator.take("targets", Arena::Data, (rows, rows), step.target_columns());
         }
+    }
+    if let Source::Sequence { rows } = step.source {
+        allocator.take("answers", Arena::Grads, (rows, rows), step.answer_columns());
     }
     for size in &mut allocator.sizes.0 {
         *size += TAIL + step.gap;
@@ -233,11 +237,13 @@ pub(super) fn lay_out(step: &TrainStep) -> (Vec<DenseLayer>, Vec<Tensor>, ArenaS
     (layers, allocator.tensors, allocator.sizes)
 }
 
-/// Gives the optimizer's slots and the gradients the layout of the parameters.
+/// Gives the optimizer's slots and the gradients the layout of the parameters. Answers take the room of the gradients, and
+/// need no optimizer.
 fn mirror_params(step: &TrainStep, allocator: &mut Allocator) {
     let params = allocator.sizes.of(Arena::Params);
     let of_params: Vec<_> = allocator.tensors.iter().filter(|t| t.is_parameter()).cloned().collect();
-    let slots = step.optimizer.state_names();
+    let answers = matches!(step.source, Source::Sequence { .. });
+    let slots = if answers { &[] } else { step.optimizer.state_names() };
     for (slot, state) in slots.iter().enumerate() {
         allocator.tensors.extend(of_params.iter().map(|t| Tensor {
             name: format!("{state}.{}", t.name),
@@ -248,6 +254,9 @@ fn mirror_params(step: &TrainStep, allocator: &mut Allocator) {
     }
     // A binding cannot be empty.
     allocator.sizes.0[Arena::Optimizer as usize] = (slots.len() * params).max(1);
+    if answers {
+        return;
+    }
     let stored = step.keep_gradients || !step.is_fused();
     allocator.sizes.0[Arena::Grads as usize] = if stored { params } else { 1 };
     if stored {

@@ -6,6 +6,7 @@
 
 mod layout;
 mod ops;
+mod rows;
 
 use std::fmt;
 
@@ -18,19 +19,47 @@ use serde::{Deserialize, Serialize};
 
 use crate::arenas::State;
 use crate::error::{Error, Result};
-use crate::spec::{Activation, Constants, Hyperparameters, Loss, Model, Optimizer, Schedule};
+use crate::real::{Real, lit};
+use crate::spec::{Activation, Constants, Hyperparameters, Loss, Model, Optimizer, Schedule, softmax_cross_entropy};
 
 /// Where the batches come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// `x ~ N(0, 1)`, `y = x w + b + 0.1 noise`, drawn anew each step on the device.
     Linreg,
-    /// Rows of a table on the device, drawn with replacement each step.
+    /// Rows of a table on the device, drawn each step.
     Table {
         /// The number of rows.
         rows: usize,
     },
+    /// Rows of a table on the device, one batch after another, to be answered and not to be trained on.
+    Sequence {
+        /// The number of rows.
+        rows: usize,
+    },
 }
+
+impl Source {
+    /// The rows of its table, if it has one.
+    pub fn table_rows(self) -> Option<usize> {
+        match self {
+            Self::Linreg => None,
+            Self::Table { rows } | Self::Sequence { rows } => Some(rows),
+        }
+    }
+}
+
+/// How the rows of a batch are drawn from a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sampling {
+    /// Each epoch has every row once, in an order drawn anew; its last batch has the rows that are left.
+    #[default]
+    Shuffle,
+    /// Each row of a batch is any row of the table.
+    Replacement,
+}
+
+crate::spec::named_enum!(Sampling, "sampling", Shuffle => "shuffle", Replacement => "replacement");
 
 /// How the inner products are computed: which folder of `shaders/` is put into the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,8 +133,14 @@ pub struct TrainStep {
     pub decay_bias: bool,
     /// Rows of a batch.
     pub batch_size: usize,
+    /// Share of the certainty of a class that softmax cross-entropy spreads over all classes.
+    pub label_smoothing: f64,
+    /// Whether each row of the target ends with its weight in the loss.
+    pub weighted: bool,
     /// Where batches come from.
     pub source: Source,
+    /// How they are drawn from a table.
+    pub sampling: Sampling,
     /// Members of the ensemble: independent models trained by the same plan. 1 for a single model.
     pub models: usize,
     /// The kernels of the inner products.
@@ -129,7 +164,10 @@ impl TrainStep {
             accumulate: 1,
             decay_bias: true,
             batch_size,
+            label_smoothing: 0.0,
+            weighted: false,
             source,
+            sampling: Sampling::Replacement,
             models: 1,
             products: Products::Tiled { side: 16 },
             keep_gradients: false,
@@ -178,6 +216,43 @@ impl TrainStep {
     /// Vectors of a tile of the ops that walk the parameters.
     pub(crate) fn parameter_tile(&self) -> usize {
         self.products.lanes() * TILE_VECTORS
+    }
+
+    /// The same network without dropout, made to answer the `rows` rows of a table, `batch_size` at a time.
+    #[must_use]
+    pub fn answering(&self, rows: usize, batch_size: usize) -> Self {
+        let source = Source::Sequence { rows };
+        let mut model = self.model.clone();
+        model.options.dropout = 0.0;
+        let (clip_value, clip_norm, accumulate, keep_gradients) = (false, false, 1, false);
+        Self { model, batch_size, source, clip_value, clip_norm, accumulate, keep_gradients, ..self.clone() }
+    }
+
+    /// Numbers of a row of the target, its weight included.
+    pub fn target_columns(&self) -> usize {
+        self.loss.target_columns(self.model.outputs()) + usize::from(self.weighted)
+    }
+
+    /// What is kept of a row of outputs, given its target.
+    pub(crate) fn answer<T: Real>(&self, outputs: &[T], target: &[T]) -> Vec<T> {
+        if self.loss.is_elementwise() {
+            return outputs.to_vec();
+        }
+        let class = target[0].to_usize().unwrap_or(0).min(outputs.len() - 1);
+        let best = (1..outputs.len()).fold(0, |best, o| if outputs[o] > outputs[best] { o } else { best });
+        let margin = if outputs.len() > 1 { outputs[1] - outputs[0] } else { T::zero() };
+        vec![
+            T::from(best).unwrap_or_else(T::zero),
+            softmax_cross_entropy(outputs, class, T::zero()),
+            softmax_cross_entropy(outputs, class, lit(self.label_smoothing)),
+            margin,
+        ]
+    }
+
+    /// Numbers that an answer to a row has: the outputs, or of a class its index, its cross-entropy without and with
+    /// smoothing, and the margin of the second of two classes.
+    pub fn answer_columns(&self) -> usize {
+        if self.loss.is_elementwise() { self.model.outputs() } else { 4 }
     }
 }
 

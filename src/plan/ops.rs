@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{DenseLayer, Products, Source, TrainStep, padded_rows};
+use super::{DenseLayer, Products, Sampling, Source, TrainStep, padded_rows};
 use crate::spec::InputEncoding;
 
 /// What an op computes.
@@ -45,6 +45,8 @@ pub enum OpKind {
     Norm,
     /// The update from the mean gradients.
     Update,
+    /// What the network says of each row, where it is not trained.
+    Answer,
     /// The next key, and the count of finished steps.
     Advance,
 }
@@ -81,6 +83,7 @@ impl OpKind {
             Self::NormParts => "norm_parts",
             Self::Norm => "norm",
             Self::Update => "update",
+            Self::Answer => "answer",
             Self::Advance => "advance",
         }
     }
@@ -209,6 +212,9 @@ fn after_gradients(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Op> {
     ops.push(Op { kind: OpKind::Update, tiles, trips: walk });
     ops
 }
+/// Trips that finding a row in the order of an epoch may take: rounds of the permutation, and walks out of the table, of
+/// which there are two in the mean and 12 or more once in 4,096 rows.
+const SHUFFLE_TRIPS: usize = 12 * 10;
 
 /// Tiles of the gradients of a normalization: one invocation has four columns.
 pub(crate) fn layer_norm_update_tiles(step: &TrainStep, layer: &DenseLayer) -> usize {
@@ -216,11 +222,12 @@ pub(crate) fn layer_norm_update_tiles(step: &TrainStep, layer: &DenseLayer) -> u
 }
 
 /// Trips of the loops that make one row of a batch.
-fn sample_trips(step: &TrainStep, layers: &[DenseLayer]) -> usize {
-    let (x, y) = (step.model.inputs().div_ceil(4), layers[layers.len() - 1].output_vectors());
+fn sample_trips(step: &TrainStep) -> usize {
+    let (x, y) = (step.model.inputs().div_ceil(4), step.target_columns().div_ceil(4));
     match step.source {
         Source::Linreg => x + y * (1 + x),
-        Source::Table { .. } => x + y,
+        Source::Table { .. } if step.sampling == Sampling::Shuffle => x + y + SHUFFLE_TRIPS,
+        Source::Table { .. } | Source::Sequence { .. } => x + y,
     }
 }
 
@@ -233,7 +240,7 @@ pub(super) fn list(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Op> {
     let row_op = |kind, l: &DenseLayer, walks| {
         l.norm.map(|_| Op { kind, tiles: rows.div_ceil(lanes), trips: walks * (l.output_vectors() + 1) })
     };
-    let mut ops = vec![Op { kind: OpKind::Sample, tiles: rows.div_ceil(lanes), trips: sample_trips(step, layers) }];
+    let mut ops = vec![Op { kind: OpKind::Sample, tiles: rows.div_ceil(lanes), trips: sample_trips(step) }];
     let encoding = step.model.options.encoding;
     if encoding != InputEncoding::None {
         let tiles = (rows * layers[0].input_vectors()).div_ceil(lanes);
@@ -244,7 +251,14 @@ pub(super) fn list(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Op> {
         ops.push(product(OpKind::DenseForward { layer }, forward_tiles(step, l.inputs, l.outputs)));
         ops.extend(row_op(OpKind::LayerNormForward { layer }, l, 3));
     }
-    let loss_trips = rows.div_ceil(lanes) * (2 + last.output_vectors()) + 16;
+    let advance = Op { kind: OpKind::Advance, tiles: 1, trips: 2 };
+    if let Source::Sequence { .. } = step.source {
+        let trips = 2 * last.output_vectors() + 2;
+        ops.extend([Op { kind: OpKind::Answer, tiles: rows.div_ceil(lanes), trips }, advance]);
+        return ops;
+    }
+    let passes = if step.loss.is_elementwise() { 1 } else { 3 };
+    let loss_trips = rows.div_ceil(lanes) * (2 + passes * (1 + last.output_vectors())) + 16;
     ops.push(Op { kind: OpKind::Loss, tiles: 1, trips: loss_trips });
     for (layer, l) in layers.iter().enumerate().skip(1).rev() {
         ops.push(product(OpKind::DenseBackward { layer }, forward_tiles(step, l.outputs, l.inputs)));
@@ -261,6 +275,6 @@ pub(super) fn list(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Op> {
     if !step.is_fused() {
         ops.extend(after_gradients(step, layers));
     }
-    ops.push(Op { kind: OpKind::Advance, tiles: 1, trips: 2 });
+    ops.push(advance);
     ops
 }

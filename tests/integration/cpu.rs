@@ -20,7 +20,7 @@ fn run(executor: &mut dyn Executor, steps: usize, chunk: usize) -> (Vec<f32>, Ar
     (losses, executor.read().expect("cpu reads"))
 }
 
-fn small_table(rows: usize, inputs: usize, outputs: usize) -> Dataset {
+pub fn small_table(rows: usize, inputs: usize, outputs: usize) -> Dataset {
     let names = |prefix: &str, n: usize| (0..n).map(|i| format!("{prefix}{i}")).collect();
     let values =
         |n: usize, scale: f32| (0..19_i8).cycle().step_by(37).take(n).map(|i| f32::from(i - 9) * scale).collect();
@@ -98,7 +98,7 @@ pub fn follows_the_oracle(name: &str, step: TrainStep) {
 
 #[test]
 fn every_loss_and_activation_follows_the_oracle() {
-    for &loss in Loss::ALL {
+    for loss in Loss::ALL.iter().copied().filter(|loss| loss.is_elementwise()) {
         for &activation in Activation::ALL {
             let model = Model::new(3, &[9], 2, activation).expect("a valid model");
             let step = TrainStep::new(model, loss, Optimizer::Sgd, 6, Source::Linreg);

@@ -102,7 +102,7 @@ fn a_wrong_op_is_found_and_no_other_is_blamed() {
             OpKind::NormParts => &["norm_parts"],
             OpKind::Norm => &["norm"],
             OpKind::Update => &["layers.0.kernel", "nu.layers.1.bias"],
-            OpKind::Advance => &["state"],
+            OpKind::Answer | OpKind::Advance => &["state"],
             OpKind::Encode
             | OpKind::LayerNormForward { .. }
             | OpKind::LayerNormBackward { .. }

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use fori::plan::{Plan, Products, Source, TrainStep};
+use fori::plan::{Plan, Products, Sampling, Source, TrainStep};
 use fori::rng::Key;
 use fori::shader::{Shader, Walk};
 use fori::spec::{Activation, InputEncoding, LayerOptions, Loss, Optimizer};
@@ -54,12 +54,18 @@ fn mixed(number: u32, widths: &[usize], products: Products, source: Source) -> P
     let activation = Activation::ALL[choose(0, Activation::ALL.len())];
     let optimizer = Optimizer::ALL[choose(1, Optimizer::ALL.len())];
     let batch_size = [1, 3, 64, 65, 257][choose(2, 5)];
-    let step = TrainStep::new(model(widths, activation), Loss::Mse, optimizer, batch_size, source);
+    let loss = Loss::ALL[choose(6, Loss::ALL.len())];
+    let loss = if source == Source::Linreg && !loss.is_elementwise() { Loss::Mse } else { loss };
+    let step = TrainStep::new(model(widths, activation), loss, optimizer, batch_size, source);
+    let sampling = Sampling::ALL[choose(7, Sampling::ALL.len())];
+    let weighted = source != Source::Linreg && choose(8, 2) == 1;
+    let step = TrainStep { sampling, weighted, label_smoothing: 0.1, ..step };
     let (models, keep_gradients, gap) = ([1, 2, 33][choose(3, 3)], choose(4, 2) == 1, choose(5, 3));
     let (clip_value, decay_bias) = (choose(6, 2) == 1, choose(7, 2) == 1);
     let (clip_norm, accumulate) = [(false, 1), (true, 1), (false, 4), (true, 3)][choose(8, 4)];
     let step = TrainStep { clip_value, clip_norm, accumulate, decay_bias, ..step };
-    plan(TrainStep { models, keep_gradients, gap, products, ..step })
+    let step = TrainStep { models, keep_gradients, gap, products, ..step };
+    plan(if let Source::Sequence { rows } = source { step.answering(rows, batch_size) } else { step })
 }
 
 /// Every kind of kernels with every source and network, and every pair of rules with either choice about gradients.
@@ -67,7 +73,7 @@ pub fn plans() -> Vec<Plan> {
     let mut plans = Vec::new();
     let mut number = 0..;
     for products in PRODUCTS {
-        for source in [Source::Linreg, Source::Table { rows: 442 }] {
+        for source in [Source::Linreg, Source::Table { rows: 442 }, Source::Sequence { rows: 442 }] {
             for widths in NETWORKS {
                 plans.extend(number.next().map(|number| mixed(number, widths, products, source)));
             }
@@ -87,6 +93,14 @@ pub fn plans() -> Vec<Plan> {
         let step = TrainStep::new(model, Loss::Mse, Optimizer::Adam, 33, Source::Linreg);
         plan(TrainStep { products, clip_norm: matches!(products, Products::Tiled { .. }), ..step })
     }));
+    for &sampling in Sampling::ALL {
+        for loss in [Loss::Mse, Loss::SoftmaxCrossEntropy] {
+            for source in [Source::Table { rows: 442 }, Source::Sequence { rows: 442 }] {
+                let step = TrainStep::new(model(&[3, 65, 5], Activation::Gelu), loss, Optimizer::Adam, 64, source);
+                plans.push(plan(TrainStep { sampling, weighted: true, ..step }));
+            }
+        }
+    }
     plans
 }
 

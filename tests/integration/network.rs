@@ -17,8 +17,8 @@ pub fn model(widths: &[usize], activation: Activation) -> Model {
 }
 
 /// A plan that keeps its gradients, with room between its tensors.
-pub fn plan(model: Model, batch_size: usize) -> Plan {
-    let step = TrainStep::new(model, Loss::Mse, Optimizer::Adam, batch_size, Source::Table { rows: 1 });
+pub fn plan(model: Model, batch_size: usize, loss: Loss) -> Plan {
+    let step = TrainStep::new(model, loss, Optimizer::Adam, batch_size, Source::Table { rows: 1 });
     Plan::new(TrainStep { keep_gradients: true, gap: 3, ..step }).expect("the plan is possible")
 }
 
@@ -45,11 +45,12 @@ impl Network {
     }
 
     /// The network `name` of the golden file `odd`.
-    pub fn golden(name: &str, widths: &[usize], activation: Activation, batch_size: usize) -> Self {
+    pub fn golden(name: &str, widths: &[usize], activation: Activation, batch_size: usize, loss: Loss) -> Self {
         let data = golden("odd.safetensors");
-        let mut network = Self::empty(plan(model(widths, activation), batch_size));
+        let mut network = Self::empty(plan(model(widths, activation), batch_size, loss));
         network.set("x", &singles(&data[&format!("{name}_x")]));
-        network.set("y", &singles(&data[&format!("{name}_target")]));
+        let target = if loss.is_elementwise() { "target" } else { "label" };
+        network.set("y", &singles(&data[&format!("{name}_{target}")]));
         for layer in 0..widths.len() - 1 {
             for part in ["kernel", "bias"] {
                 let values = singles(&data[&format!("{name}_{part}{layer}")]);
@@ -61,7 +62,7 @@ impl Network {
 
     /// The network `name` of a golden file that names its parameters as the plan does.
     pub fn of(data: &HashMap<String, Vec<f64>>, name: &str, model: Model, batch_size: usize) -> Self {
-        let mut network = Self::empty(plan(model, batch_size));
+        let mut network = Self::empty(plan(model, batch_size, Loss::Mse));
         for tensor in ["x".into(), "y".into()].into_iter().chain(network.all()) {
             network.set(&tensor, &singles(&data[&format!("{name}_{tensor}")]));
         }
@@ -70,7 +71,7 @@ impl Network {
 
     /// A network with batch and parameters drawn from `seed`; the biases are not 0.
     pub fn random(model: Model, batch_size: usize, seed: u64) -> Self {
-        let mut network = Self::empty(plan(model, batch_size));
+        let mut network = Self::empty(plan(model, batch_size, Loss::Mse));
         let mut key = Key::from_seed(seed);
         let mut draw = |network: &mut Self, name: &str, scale: f32| {
             let sub;

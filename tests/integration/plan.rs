@@ -146,7 +146,7 @@ fn clipping_by_norm_and_accumulation_have_ops_of_their_own() {
     let tail = |clip_norm, accumulate| {
         let step = TrainStep::new(model(&[3, 65, 2], Activation::Relu), Loss::Mse, Optimizer::Adam, 5, Source::Linreg);
         let plan = Plan::new(TrainStep { clip_norm, accumulate, ..step }).expect("the plan is possible");
-        let kinds: Vec<_> = plan.ops.iter().skip(5).map(|op| op.kind).collect();
+        let kinds: Vec<_> = plan.ops.iter().skip(6).map(|op| op.kind).collect();
         (kinds, plan.tensor("norm").is_some(), plan.tensor("acc_grads.layers.1.bias").is_some())
     };
     let (norm, update) = ([OpKind::NormParts, OpKind::Norm], [OpKind::Update, OpKind::Advance]);

@@ -166,7 +166,7 @@ fn train(executor: &mut dyn Executor, iters: usize, recorder: &mut Recorder) -> 
     let pace = Pace { iters_per_submit: Some(iters), submit_budget: Duration::from_micros(100) };
     let stop = AtomicBool::new(false);
     let (started, on_divergence) = (Instant::now(), OnDivergence::Stop);
-    let mut run = Run { executor, pace, started, pause_every: None, on_divergence, stop: &stop };
+    let mut run = Run { executor, pace, started, pauses: Vec::new(), on_divergence, stop: &stop };
     run.train(&Start::fresh(1), STEPS, recorder)
 }
 

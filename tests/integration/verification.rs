@@ -25,7 +25,7 @@ fn train(executor: &mut dyn Executor, pace: Pace, to: u64, recorder: &mut Record
     let stop = recorder.stop.unwrap_or(&never);
     recorder.models = recorder.models.max(1);
     let (started, on_divergence) = (Instant::now(), OnDivergence::Stop);
-    let mut run = Run { executor, pace, started, pause_every: None, on_divergence, stop };
+    let mut run = Run { executor, pace, started, pauses: Vec::new(), on_divergence, stop };
     run.train(&Start::fresh(recorder.models), to, recorder)
 }
 

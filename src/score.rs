@@ -1,0 +1,435 @@
+//! How good predictions are: sums over rows, wherever they were computed, and the metrics that come of them.
+//!
+//! Definitions are scikit-learn's with its defaults; where there are several outputs, each metric is the plain mean over them.
+//! The loss weighs rows as training does; the other metrics count each row once.
+
+use serde::Serialize;
+
+use crate::data::schema::Targets;
+use crate::spec::{Loss, TargetKind};
+
+/// The metrics of one model over a table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Scores {
+    /// Of predicted numbers.
+    Numbers {
+        /// The loss that is minimized, in the units of training.
+        loss: f64,
+        /// Mean absolute error, in the units of the file.
+        mae: f64,
+        /// Root of the mean squared error, in the units of the file.
+        rmse: f64,
+        /// Coefficient of determination; NaN where a target is constant.
+        r2: f64,
+    },
+    /// Of labels from 0 to 1, taken as 1 where they are at least a half.
+    Labels {
+        /// The loss that is minimized.
+        loss: f64,
+        /// Share of the rows whose label is right.
+        accuracy: f64,
+        /// Mean over both labels of the share that is found.
+        balanced_accuracy: f64,
+        /// Harmonic mean of precision and recall of label 1.
+        f1: f64,
+        /// Area under the receiver operating characteristic; NaN where there is one label only.
+        auc: f64,
+    },
+    /// Of one of several classes.
+    Classes {
+        /// The loss that is minimized, which label smoothing enlarges.
+        loss: f64,
+        /// Share of the rows whose class is right.
+        accuracy: f64,
+        /// Mean over the classes that occur of the share that is found.
+        balanced_accuracy: f64,
+        /// Mean over the classes that occur or are predicted of the harmonic mean of precision and recall.
+        macro_f1: f64,
+        /// Cross-entropy in nats, without smoothing.
+        log_loss: f64,
+        /// Area under the receiver operating characteristic of two classes.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        auc: Option<f64>,
+    },
+}
+
+impl Scores {
+    /// The loss.
+    pub fn loss(&self) -> f64 {
+        match self {
+            Self::Numbers { loss, .. } | Self::Labels { loss, .. } | Self::Classes { loss, .. } => *loss,
+        }
+    }
+
+    /// Each metric by its name, the loss first.
+    pub fn named(&self) -> Vec<(&'static str, f64)> {
+        match *self {
+            Self::Numbers { loss, mae, rmse, r2 } => vec![("loss", loss), ("mae", mae), ("rmse", rmse), ("r2", r2)],
+            Self::Labels { loss, accuracy, balanced_accuracy, f1, auc } => {
+                vec![
+                    ("loss", loss),
+                    ("accuracy", accuracy),
+                    ("balanced_accuracy", balanced_accuracy),
+                    ("f1", f1),
+                    ("auc", auc),
+                ]
+            }
+            Self::Classes { loss, accuracy, balanced_accuracy, macro_f1, log_loss, auc } => {
+                let mut named = vec![
+                    ("loss", loss),
+                    ("accuracy", accuracy),
+                    ("balanced_accuracy", balanced_accuracy),
+                    ("macro_f1", macro_f1),
+                    ("log_loss", log_loss),
+                ];
+                named.extend(auc.map(|auc| ("auc", auc)));
+                named
+            }
+        }
+    }
+
+    /// The metric that is shown where there is room for one beside the loss.
+    pub fn headline(&self) -> (&'static str, f64) {
+        match *self {
+            Self::Numbers { r2, .. } => ("r2", r2),
+            Self::Labels { accuracy, .. } | Self::Classes { accuracy, .. } => ("accuracy", accuracy),
+        }
+    }
+}
+
+/// The names of the metrics of a kind of targets, as [`Scores::named`] has them.
+pub fn names(kind: TargetKind) -> &'static [&'static str] {
+    match kind {
+        TargetKind::Numbers => &["loss", "mae", "rmse", "r2"],
+        TargetKind::Labels => &["loss", "accuracy", "balanced_accuracy", "f1", "auc"],
+        TargetKind::Classes => &["loss", "accuracy", "balanced_accuracy", "macro_f1", "log_loss", "auc"],
+    }
+}
+
+/// Rows of a class, or of a label.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ClassCounts {
+    /// Rows that are of it.
+    pub actual: f64,
+    /// Rows that were taken for it.
+    pub predicted: f64,
+    /// Rows that are of it and were taken for it.
+    pub right: f64,
+}
+
+/// Errors of one output, in the units of training.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ErrorSums {
+    /// Sum of the absolute errors.
+    pub absolute: f64,
+    /// Sum of the squared errors.
+    pub squared: f64,
+}
+
+/// Sums over rows.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tally {
+    /// Rows that were counted.
+    pub rows: f64,
+    /// Weighted sum of the loss of the rows, of which each is the mean over its outputs.
+    pub loss: f64,
+    /// Sum of the weights.
+    pub weight: f64,
+    /// Sum of the cross-entropy of the classes without smoothing.
+    pub log_loss: f64,
+    /// Per output: errors of numbers.
+    pub errors: Vec<ErrorSums>,
+    /// Per class; of labels, 0 and 1 of each column after another.
+    pub counts: Vec<ClassCounts>,
+    /// Per column of labels, or for two classes: score and truth of each row.
+    pub ranked: Vec<Vec<(f32, bool)>>,
+}
+
+/// Whether a label counts as 1.
+fn is_one(label: f64) -> bool {
+    label >= 0.5
+}
+
+impl Tally {
+    /// Nothing counted yet.
+    pub fn new(targets: &Targets) -> Self {
+        let outputs = targets.outputs();
+        let (errors, counts, ranked) = match targets {
+            Targets::Numbers { .. } => (outputs, 0, 0),
+            Targets::Labels { .. } => (0, 2 * outputs, outputs),
+            Targets::Classes { .. } => (0, outputs, usize::from(outputs == 2)),
+        };
+        Self {
+            errors: vec![ErrorSums::default(); errors],
+            counts: vec![ClassCounts::default(); counts],
+            ranked: vec![Vec::new(); ranked],
+            ..Self::default()
+        }
+    }
+
+    /// Counts a row by the outputs of the network and its target: as many numbers, or the index of the class.
+    pub fn add(&mut self, loss: Loss, smoothing: f64, outputs: &[f64], target: &[f32], weight: f64) {
+        self.rows += 1.0;
+        self.weight += weight;
+        if loss == Loss::SoftmaxCrossEntropy {
+            return self.add_class(smoothing, outputs, target, weight);
+        }
+        let mut sum = 0.0;
+        for (o, (&output, &target)) in outputs.iter().zip(target).enumerate() {
+            let target = f64::from(target);
+            sum += loss.evaluate(output, target).0;
+            if let Some(errors) = self.errors.get_mut(o) {
+                errors.absolute += (output - target).abs();
+                errors.squared += (output - target).powi(2);
+            }
+            if let Some(ranked) = self.ranked.get_mut(o) {
+                #[expect(clippy::cast_possible_truncation, reason = "the device has f32 as well")]
+                ranked.push((output as f32, is_one(target)));
+                count(&mut self.counts[2 * o..2 * o + 2], usize::from(is_one(target)), usize::from(output >= 0.0));
+            }
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a width")]
+        let mean = sum / outputs.len() as f64;
+        self.loss += weight * mean;
+    }
+
+    /// Counts a row by what the device kept of it: class, cross-entropy without and with smoothing, and margin of the second
+    /// class; `target` has the true class.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the index of a class")]
+    pub fn add_answer(&mut self, answer: &[f64], target: &[f32], weight: f64) {
+        let class = |index: f64| (index as usize).min(self.counts.len() - 1);
+        let (actual, predicted) = (class(f64::from(target[0])), class(answer[0]));
+        self.rows += 1.0;
+        self.weight += weight;
+        self.log_loss += answer[1];
+        self.loss += weight * answer[2];
+        count(&mut self.counts, actual, predicted);
+        if let Some(ranked) = self.ranked.first_mut() {
+            ranked.push((answer[3] as f32, actual == 1));
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the index of a class")]
+    fn add_class(&mut self, smoothing: f64, outputs: &[f64], target: &[f32], weight: f64) {
+        let class = target.first().map_or(0, |&t| t as usize).min(outputs.len() - 1);
+        self.loss += weight * crate::spec::softmax_cross_entropy(outputs, class, smoothing);
+        self.log_loss += crate::spec::softmax_cross_entropy(outputs, class, 0.0);
+        count(&mut self.counts, class, largest(outputs));
+        if let Some(ranked) = self.ranked.first_mut() {
+            ranked.push(((outputs[1] - outputs[0]) as f32, class == 1));
+        }
+    }
+
+    /// The metrics. `spread` has, per output, the sum of the squared distances of the targets from their mean, in the units
+    /// of training.
+    pub fn scores(&self, targets: &Targets, spread: &[f64]) -> Scores {
+        let loss = self.loss / self.weight;
+        match targets {
+            Targets::Numbers { columns } => {
+                let over = |of: &dyn Fn(usize) -> f64| mean((0..columns.len()).map(of));
+                let (errors, rows) = (&self.errors, self.rows);
+                Scores::Numbers {
+                    loss,
+                    mae: over(&|o| columns[o].std * errors[o].absolute / rows),
+                    rmse: over(&|o| columns[o].std * (errors[o].squared / rows).sqrt()),
+                    r2: over(&|o| if spread[o] > 0.0 { 1.0 - errors[o].squared / spread[o] } else { f64::NAN }),
+                }
+            }
+            Targets::Labels { columns } => {
+                let pairs = || self.counts.chunks_exact(2).take(columns.len());
+                Scores::Labels {
+                    loss,
+                    accuracy: mean(pairs().map(|pair| accuracy(pair, self.rows))),
+                    balanced_accuracy: mean(pairs().map(balanced_accuracy)),
+                    f1: mean(pairs().map(|pair| f1(&pair[1]).unwrap_or(0.0))),
+                    auc: mean(self.ranked.iter().map(|ranked| area_under_curve(ranked))),
+                }
+            }
+            Targets::Classes { .. } => Scores::Classes {
+                loss,
+                accuracy: accuracy(&self.counts, self.rows),
+                balanced_accuracy: balanced_accuracy(&self.counts),
+                macro_f1: mean(self.counts.iter().filter_map(f1)),
+                log_loss: self.log_loss / self.rows,
+                auc: self.ranked.first().map(|ranked| area_under_curve(ranked)),
+            },
+        }
+    }
+}
+
+/// Sum of the squared distances from the mean, per column of the row-major `values`, as [`Tally::scores`] takes it.
+pub fn spread(values: &[f32], columns: usize) -> Vec<f64> {
+    let of = |c: usize| {
+        let column = || values.iter().skip(c).step_by(columns).map(|&v| f64::from(v));
+        let middle = mean(column());
+        column().map(|v| (v - middle).powi(2)).sum()
+    };
+    (0..columns).map(of).collect()
+}
+
+/// The class of the largest output, the first of equals.
+pub fn largest(outputs: &[f64]) -> usize {
+    let better = |best: usize, o: usize| if outputs[o] > outputs[best] { o } else { best };
+    (0..outputs.len()).fold(0, better)
+}
+
+fn count(counts: &mut [ClassCounts], actual: usize, predicted: usize) {
+    counts[actual].actual += 1.0;
+    counts[predicted].predicted += 1.0;
+    if actual == predicted {
+        counts[actual].right += 1.0;
+    }
+}
+
+/// The plain mean; NaN of nothing.
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (count, sum) = values.fold((0.0, 0.0), |(n, sum), v| (n + 1.0, sum + v));
+    sum / count
+}
+
+fn accuracy(counts: &[ClassCounts], rows: f64) -> f64 {
+    counts.iter().map(|c| c.right).sum::<f64>() / rows
+}
+
+fn balanced_accuracy(counts: &[ClassCounts]) -> f64 {
+    mean(counts.iter().filter(|c| c.actual > 0.0).map(|c| c.right / c.actual))
+}
+
+/// `None` of a class that neither occurs nor is predicted.
+fn f1(counts: &ClassCounts) -> Option<f64> {
+    let sum = counts.actual + counts.predicted;
+    (sum > 0.0).then(|| 2.0 * counts.right / sum)
+}
+
+/// The share of pairs of a 1 and a 0 of which the 1 has the larger score; equal scores count half. Reference: Hanley,
+/// McNeil (1982), "The meaning and use of the area under a receiver operating characteristic curve".
+pub fn area_under_curve(ranked: &[(f32, bool)]) -> f64 {
+    let mut sorted = ranked.to_vec();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut zeros, mut ones, mut area) = (0.0, 0.0, 0.0);
+    for equals in sorted.chunk_by(|a, b| a.0 == b.0) {
+        let (count, positive) = equals.iter().fold((0.0, 0.0), |(n, p), e| (n + 1.0, p + f64::from(u8::from(e.1))));
+        let negative: f64 = count - positive;
+        area += positive * (zeros + negative / 2.0);
+        zeros += negative;
+        ones += positive;
+    }
+    area / (zeros * ones)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::schema::{LabelColumn, NumberColumn};
+
+    fn close(what: &str, got: f64, want: f64) {
+        assert!((got - want).abs() < 1e-12, "{what}: got {got}, want {want}");
+    }
+
+    /// Values by scikit-learn 1.5: mean_absolute_error, root_mean_squared_error, r2_score.
+    #[test]
+    fn errors_of_numbers_are_in_the_units_of_the_file() {
+        let column = |name: &str, mean, std| NumberColumn { name: name.into(), mean, std };
+        let targets = Targets::Numbers { columns: vec![column("a", 5.0, 2.0), column("b", 0.0, 1.0)] };
+        let (truth, outputs) = ([1.0_f32, 0.0, 2.0, 1.0, 4.0, 5.0], [1.5, 0.0, 2.0, 2.0, 3.0, 5.0]);
+        let mut tally = Tally::new(&targets);
+        for (target, output) in truth.chunks_exact(2).zip(outputs.chunks_exact(2)) {
+            tally.add(Loss::Mse, 0.0, output, target, 1.0);
+        }
+        let scores = tally.scores(&targets, &spread(&truth, 2));
+        let Scores::Numbers { loss, mae, rmse, r2 } = scores else { panic!("numbers, got {scores:?}") };
+        close("loss", loss, 2.25 / 6.0);
+        close("mae", mae, f64::midpoint(1.0, 1.0 / 3.0));
+        close("rmse", rmse, f64::midpoint(2.0 * (1.25_f64 / 3.0).sqrt(), (1.0_f64 / 3.0).sqrt()));
+        close("r2", r2, f64::midpoint(1.0 - 1.25 / (14.0 / 3.0), 1.0 - 1.0 / 14.0));
+    }
+
+    #[test]
+    fn classes_are_counted_by_the_largest_output() {
+        let targets = Targets::Classes { name: "c".into(), classes: ["x", "y", "z"].map(String::from).to_vec() };
+        let mut tally = Tally::new(&targets);
+        let rows = [(0.0, [2.0, 1.0, 0.0]), (0.0, [0.0, 1.0, 0.0]), (1.0, [0.0, 3.0, 0.0]), (2.0, [0.0, 0.5, 0.0])];
+        for (class, outputs) in rows {
+            tally.add(Loss::SoftmaxCrossEntropy, 0.0, &outputs, &[class], 1.0);
+        }
+        let scores = tally.scores(&targets, &[]);
+        let Scores::Classes { loss, accuracy, balanced_accuracy, macro_f1, log_loss, auc } = scores else {
+            panic!("classes, got {scores:?}")
+        };
+        close("accuracy", accuracy, 0.5);
+        close("balanced accuracy", balanced_accuracy, 0.5);
+        close("macro F1", macro_f1, (2.0 / 3.0 + 0.5) / 3.0);
+        close("log loss", log_loss, loss);
+        let entropy = |z: [f64; 3], c: usize| z.iter().map(|v| v.exp()).sum::<f64>().ln() - z[c];
+        let want = entropy(rows[0].1, 0) + entropy(rows[1].1, 0) + entropy(rows[2].1, 1) + entropy(rows[3].1, 2);
+        close("loss", loss, want / 4.0);
+        assert_eq!(auc, None, "three classes");
+    }
+
+    #[test]
+    fn the_area_under_the_curve_counts_equal_scores_half() {
+        close("ordered", area_under_curve(&[(0.1, false), (0.2, false), (0.3, true)]), 1.0);
+        close("reversed", area_under_curve(&[(0.9, false), (0.2, true)]), 0.0);
+        // roc_auc_score([0, 0, 1, 1, 1], [1, 2, 2, 3, 0]) = 0.5833333333333333
+        let ranked = [(1.0, false), (2.0, false), (2.0, true), (3.0, true), (0.0, true)];
+        close("mixed", area_under_curve(&ranked), 3.5 / 6.0);
+        assert!(area_under_curve(&[(1.0, true)]).is_nan(), "one label only");
+    }
+
+    #[test]
+    fn labels_are_one_where_the_logit_is_not_negative() {
+        let column = LabelColumn { name: "l".into(), classes: None };
+        let targets = Targets::Labels { columns: vec![column] };
+        let mut tally = Tally::new(&targets);
+        for (label, logit) in [(1.0, 0.5), (1.0, -0.5), (0.0, -1.0), (0.0, -2.0)] {
+            tally.add(Loss::BinaryCrossEntropy, 0.0, &[logit], &[label], 1.0);
+        }
+        let scores = tally.scores(&targets, &[]);
+        let Scores::Labels { accuracy, balanced_accuracy, f1, auc, .. } = scores else {
+            panic!("labels, got {scores:?}")
+        };
+        close("accuracy", accuracy, 0.75);
+        close("balanced accuracy", balanced_accuracy, 0.75);
+        close("F1", f1, 2.0 / 3.0);
+        close("AUC", auc, 1.0);
+    }
+
+    #[test]
+    fn every_metric_has_its_name() {
+        let kinds = [
+            (TargetKind::Numbers, Scores::Numbers { loss: 0.0, mae: 0.0, rmse: 0.0, r2: 0.0 }),
+            (
+                TargetKind::Labels,
+                Scores::Labels { loss: 0.0, accuracy: 0.0, balanced_accuracy: 0.0, f1: 0.0, auc: 0.0 },
+            ),
+            (
+                TargetKind::Classes,
+                Scores::Classes {
+                    loss: 0.0,
+                    accuracy: 0.0,
+                    balanced_accuracy: 0.0,
+                    macro_f1: 0.0,
+                    log_loss: 0.0,
+                    auc: Some(0.0),
+                },
+            ),
+        ];
+        for (kind, scores) in kinds {
+            let named: Vec<_> = scores.named().into_iter().map(|(name, _)| name).collect();
+            assert_eq!(named, names(kind), "names of {kind:?}");
+        }
+    }
+
+    #[test]
+    fn the_loss_weighs_rows() {
+        let column = NumberColumn { name: "a".into(), mean: 0.0, std: 1.0 };
+        let targets = Targets::Numbers { columns: vec![column] };
+        let mut tally = Tally::new(&targets);
+        tally.add(Loss::Mse, 0.0, &[1.0], &[0.0], 3.0);
+        tally.add(Loss::Mse, 0.0, &[2.0], &[0.0], 1.0);
+        let scores = tally.scores(&targets, &[1.0]);
+        close("loss", scores.loss(), 7.0 / 4.0);
+        close("mae", scores.named()[1].1, 1.5);
+    }
+}
