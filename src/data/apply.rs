@@ -80,7 +80,7 @@ impl Rows<'_> {
             match &input.encoding {
                 Encoding::Number { mean, std, fill } => {
                     let values = self.numbers(column, *fill, FILL)?;
-                    features.push(&self.scaled(column, &values, *mean, *std)?);
+                    features.push(self.scaled(column, &values, *mean, *std)?);
                 }
                 Encoding::OneHot { categories } => {
                     let index = self.categories(column, categories, FILL)?;
@@ -88,7 +88,7 @@ impl Rows<'_> {
                 }
                 Encoding::Index { categories } => {
                     let index = self.categories(column, categories, FILL)?;
-                    features.push(&index.iter().map(|&i| index_number(i)).collect::<Vec<_>>());
+                    features.push(index.iter().map(|&i| index_number(i)).collect());
                 }
             }
         }
@@ -96,7 +96,7 @@ impl Rows<'_> {
             rows: self.rows.len(),
             feature_names: schema.input_names(),
             target_names: schema.target_names(),
-            features: features.values,
+            features: features.into_values(),
             targets: Vec::new(),
             weights: None,
         })
@@ -118,20 +118,20 @@ impl Rows<'_> {
                 for target in columns {
                     let column = self.column(&target.name)?;
                     let values = self.numbers(column, None, FILL_TARGET)?;
-                    targets.push(&self.scaled(column, &values, target.mean, target.std)?);
+                    targets.push(self.scaled(column, &values, target.mean, target.std)?);
                 }
             }
             Targets::Labels { columns } => {
                 for target in columns {
-                    targets.push(&self.labels(target)?);
+                    targets.push(self.labels(target)?);
                 }
             }
             Targets::Classes { name, classes } => {
                 let index = self.categories(self.column(name)?, classes, FILL_TARGET)?;
-                targets.push(&index.iter().map(|&i| index_number(i)).collect::<Vec<_>>());
+                targets.push(index.iter().map(|&i| index_number(i)).collect());
             }
         }
-        Ok(targets.values)
+        Ok(targets.into_values())
     }
 
     /// The labels of a column, from 0 to 1.
@@ -222,29 +222,51 @@ fn index_number(index: usize) -> f32 {
     index as f32
 }
 
+/// How many columns are written at once: enough that each row's share fills whole cache lines.
+const BLOCK: usize = 64;
+
 /// A row-major table that is filled column by column.
 struct Table {
     width: usize,
     filled: usize,
     values: Vec<f32>,
+    /// Columns that come after those that are filled.
+    pending: Vec<Vec<f32>>,
 }
 
 impl Table {
     fn new(rows: usize, width: usize) -> Self {
-        Self { width, filled: 0, values: vec![0.0; rows * width] }
+        Self { width, filled: 0, values: vec![0.0; rows * width], pending: Vec::new() }
     }
 
-    fn push(&mut self, column: &[f32]) {
-        for (row, &value) in self.values.chunks_exact_mut(self.width).zip(column) {
-            row[self.filled] = value;
+    fn push(&mut self, column: Vec<f32>) {
+        self.pending.push(column);
+        if self.pending.len() == BLOCK {
+            self.flush();
         }
-        self.filled += 1;
     }
 
     fn push_one_hot(&mut self, index: &[usize], width: usize) {
+        self.flush();
         for (row, &index) in self.values.chunks_exact_mut(self.width).zip(index) {
             row[self.filled + index] = 1.0;
         }
         self.filled += width;
+    }
+
+    /// Writes the pending columns.
+    fn flush(&mut self) {
+        for (r, row) in self.values.chunks_exact_mut(self.width).enumerate() {
+            for (place, column) in row[self.filled..].iter_mut().zip(&self.pending) {
+                *place = column[r];
+            }
+        }
+        self.filled += self.pending.len();
+        self.pending.clear();
+    }
+
+    fn into_values(mut self) -> Vec<f32> {
+        self.flush();
+        self.values
     }
 }

@@ -76,16 +76,32 @@ impl<'a> Array<'a> {
         self.shape[1..].iter().product()
     }
 
-    /// Its columns, by how many there are with which names.
+    /// Its columns.
     fn columns(&self, numbered: bool) -> Vec<Column> {
-        let (rows, width) = (self.shape[0], self.width());
-        let column = |c: usize| {
-            let name = if width == 1 && !numbered { self.name.clone() } else { format!("{}{c}", self.name) };
-            let (first, stride) = if self.column_major { (self.first_of(c), 1) } else { (c, width) };
-            let elements = self.bytes.chunks_exact(self.element.size).skip(first).step_by(stride).take(rows);
-            Column::new(name, self.element.values(elements))
-        };
-        (0..width).map(column).collect()
+        let width = self.width();
+        let name = |c| if width == 1 && !numbered { self.name.clone() } else { format!("{}{c}", self.name) };
+        if self.column_major || self.element.is_text() {
+            return (0..width).map(|c| Column::new(name(c), self.column(c))).collect();
+        }
+        // Row by row, since a column alone would fetch the whole array through the cache for each of its numbers.
+        let mut columns: Vec<_> = (0..width).map(|_| Vec::with_capacity(self.shape[0])).collect();
+        for row in self.bytes.chunks_exact(width * self.element.size) {
+            for (column, element) in columns.iter_mut().zip(row.chunks_exact(self.element.size)) {
+                column.push(self.element.number(element));
+            }
+        }
+        columns.into_iter().enumerate().map(|(c, values)| Column::new(name(c), Values::Numbers(values))).collect()
+    }
+
+    /// The values of column `c`.
+    fn column(&self, c: usize) -> Values {
+        let (first, stride) = if self.column_major { (self.first_of(c), 1) } else { (c, self.width()) };
+        let elements = self.bytes.chunks_exact(self.element.size).skip(first).step_by(stride).take(self.shape[0]);
+        if self.element.is_text() {
+            Values::Texts(Texts::of(elements.map(|bytes| self.element.text(bytes))))
+        } else {
+            Values::Numbers(elements.map(|bytes| self.element.number(bytes)).collect())
+        }
     }
 
     /// Where column `c` begins if the first index changes fastest.
@@ -101,11 +117,8 @@ impl<'a> Array<'a> {
 }
 
 impl Element {
-    fn values<'a>(self, elements: impl Iterator<Item = &'a [u8]>) -> Values {
-        match self.kind {
-            Kind::Utf32 | Kind::Bytes => Values::Texts(Texts::of(elements.map(|bytes| self.text(bytes)))),
-            _ => Values::Numbers(elements.map(|bytes| self.number(bytes)).collect()),
-        }
+    fn is_text(self) -> bool {
+        matches!(self.kind, Kind::Utf32 | Kind::Bytes)
     }
 
     /// A number of at most 8 bytes.
