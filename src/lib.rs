@@ -12,6 +12,7 @@
 //!   -> executor    recorded, persistent (gpu) or cpu                 gpu, cpu, executor
 //!   -> run         chunks: submit, verify, report, start again       run, trainer
 //!   -> outputs     metrics, summaries, benchmarks                    metrics, bench, cli
+//!   -> afterwards  checkpoints, predictions, exports                 checkpoint, network, export
 //! ```
 //!
 //! Words: a *step* is one parameter update. A *plan* is the train step as data: an ordered list of *ops*, each cut into *tiles*
@@ -46,9 +47,13 @@ pub mod data;
 pub mod doctor;
 pub mod error;
 pub mod executor;
+pub mod export;
+pub mod files;
 pub mod gpu;
+pub mod import;
 pub mod interrupt;
 pub mod metrics;
+pub mod network;
 pub mod outcome;
 pub mod pace;
 pub mod plan;

@@ -180,7 +180,7 @@ impl Experiment {
     }
 
     /// Widths of the input and of the output, by the task or by the schema of its table.
-    pub(super) fn widths(&self, schema: Option<&Schema>) -> Result<(usize, usize), String> {
+    pub(crate) fn widths(&self, schema: Option<&Schema>) -> Result<(usize, usize), String> {
         match (&self.task, schema) {
             (TaskRecord::Linreg { inputs, outputs }, None) => Ok((*inputs, *outputs)),
             (TaskRecord::Table { .. } | TaskRecord::Image { .. }, Some(schema)) => {

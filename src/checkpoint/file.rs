@@ -105,7 +105,7 @@ impl Checkpoint {
         let rows = [
             ("format", FORMAT.into()),
             ("format_version", FORMAT_VERSION.into()),
-            ("fori_version", env!("CARGO_PKG_VERSION").into()),
+            ("fori_version", self.written_by.clone()),
             ("experiment", json(serde_json::to_string(&self.experiment))?),
             ("schema", json(serde_json::to_string(&self.schema))?),
             ("executor", self.executor.clone()),
@@ -193,8 +193,8 @@ impl Checkpoint {
         let experiment = serde_json::from_str(&text("experiment")).map_err(|e| unusable("experiment", e))?;
         let schema = serde_json::from_str(&text("schema")).map_err(|e| unusable("schema", e))?;
         let kernels = serde_json::from_str(&text("kernels")).map_err(|e| unusable("kernels", e))?;
-        let (executor, adapter) = (text("executor"), text("adapter"));
-        Ok(Self { experiment, schema, executor, adapter, kernels, tensors: BTreeMap::new() })
+        let (executor, adapter, written_by) = (text("executor"), text("adapter"), text("fori_version"));
+        Ok(Self { experiment, schema, executor, adapter, kernels, written_by, tensors: BTreeMap::new() })
     }
 
     /// Name and shape of the tensors that the experiment asks for.

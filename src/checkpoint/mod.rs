@@ -56,6 +56,8 @@ pub struct Checkpoint {
     pub adapter: String,
     /// Its kernels of the inner products.
     pub kernels: Option<Products>,
+    /// The version of fori that wrote it.
+    pub written_by: String,
     /// Every tensor by its name.
     tensors: BTreeMap<String, Words>,
 }
@@ -128,7 +130,8 @@ impl Checkpoint {
             tensors.insert(name, Words { shape, words });
         }
         let Origin { experiment, schema, executor, adapter, kernels } = of.clone();
-        Self { experiment, schema, executor, adapter, kernels, tensors }
+        let written_by = env!("CARGO_PKG_VERSION").into();
+        Self { experiment, schema, executor, adapter, kernels, written_by, tensors }
     }
 
     /// Puts the state into the arenas of a plan of the same experiment.
@@ -265,6 +268,9 @@ impl Origin {
             let on = kernels.map_or(String::new(), |kernels| format!(" with {kernels} kernels on {adapter}"));
             format!("executor {executor}{on}")
         };
+        if checkpoint.step() == 0 {
+            return None;
+        }
         let before = place(&checkpoint.executor, &checkpoint.adapter, checkpoint.kernels);
         let now = place(&self.executor, &self.adapter, self.kernels);
         (before != now).then(|| {

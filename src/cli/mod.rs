@@ -5,10 +5,14 @@ mod bench;
 mod data;
 mod describe;
 mod doctor;
+mod export;
+mod import;
+mod inspect;
 mod layers;
 mod optimizer;
 mod output;
 mod plan;
+mod predict;
 mod progress;
 mod resume;
 mod schedule;
@@ -17,6 +21,7 @@ mod train;
 mod tune;
 mod validate;
 mod values;
+mod which;
 
 use std::process::ExitCode;
 
@@ -47,6 +52,10 @@ enum Command {
     Tune(Box<tune::TuneArgs>),
     /// Show what is in the columns of a table: kinds, ranges, categories, missing values.
     Data(describe::DescribeArgs),
+    Predict(Box<predict::PredictArgs>),
+    Inspect(inspect::InspectArgs),
+    Export(Box<export::ExportArgs>),
+    Import(Box<import::ImportArgs>),
     /// Print the train step of a network: its ops, tiles, arenas, and the WGSL.
     Plan(Box<plan::PlanArgs>),
 }
@@ -93,6 +102,10 @@ fn run(cli: &Cli, given: &Given) -> Result<()> {
         Command::Doctor(args) => doctor::run(args),
         Command::Tune(args) => tune::run(args),
         Command::Data(args) => describe::run(args),
+        Command::Predict(args) => predict::run(args),
+        Command::Inspect(args) => inspect::run(args),
+        Command::Export(args) => export::run(args),
+        Command::Import(args) => import::run(args),
         Command::Plan(args) => plan::run(args),
     }
 }

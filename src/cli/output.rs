@@ -14,6 +14,15 @@ pub(super) fn print(text: impl Display) -> Result<()> {
     }
 }
 
+/// Writes a result as it is on stdout.
+pub(super) fn print_bytes(bytes: &[u8]) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Error::io("stdout", error)),
+        _ => Ok(()),
+    }
+}
+
 /// Says something on stderr.
 pub(super) fn say(text: impl Display) {
     // There is no place left to complain about a stderr that cannot be written.

@@ -162,6 +162,19 @@ impl TrainArgs {
 /// The config that the flags describe.
 pub(super) fn config(model: &ModelArgs, device: &DeviceArgs, steps: u64) -> TrainConfig {
     TrainConfig {
+        executor: device.executor,
+        iters_per_submit: device.iters_per_submit.0,
+        submit_budget: Duration::from_millis(device.place.submit_budget_ms),
+        adapter: AdapterChoice { name: device.place.adapter.clone(), backend: device.place.backend.clone() },
+        checked: device.place.checked,
+        tune_cache: !device.no_tune_cache,
+        ..model_config(model, steps)
+    }
+}
+
+/// What is trained, run anyhow.
+pub(super) fn model_config(model: &ModelArgs, steps: u64) -> TrainConfig {
+    TrainConfig {
         task: model.data.task(),
         hidden: model.hidden.0.clone(),
         activation: model.activation,
@@ -178,12 +191,6 @@ pub(super) fn config(model: &ModelArgs, device: &DeviceArgs, steps: u64) -> Trai
         seed: model.seed,
         ensemble: model.ensemble,
         sweep: model.sweep.clone(),
-        executor: device.executor,
-        iters_per_submit: device.iters_per_submit.0,
-        submit_budget: Duration::from_millis(device.place.submit_budget_ms),
-        adapter: AdapterChoice { name: device.place.adapter.clone(), backend: device.place.backend.clone() },
-        checked: device.place.checked,
-        tune_cache: !device.no_tune_cache,
         ..TrainConfig::default()
     }
 }

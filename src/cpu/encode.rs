@@ -5,7 +5,7 @@ use crate::spec::{InputEncoding, Model};
 
 /// Writes what the first layer reads of `row` to `out`. `frequencies` are those of the model, row-major, if it has some; `waves`
 /// turns numbers of turns into sines and cosines.
-pub(super) fn encode<T: Real>(
+pub(crate) fn encode<T: Real>(
     model: &Model,
     frequencies: &[T],
     row: &[T],
@@ -37,7 +37,7 @@ pub(super) fn encode<T: Real>(
 
 /// Sine and cosine of numbers of turns.
 #[inline(always)]
-pub(super) fn waves<T: Real>(turns: &[T], sines: &mut [T], cosines: &mut [T]) {
+pub(crate) fn waves<T: Real>(turns: &[T], sines: &mut [T], cosines: &mut [T]) {
     for ((&t, sine), cosine) in turns.iter().zip(sines).zip(cosines) {
         // Whole turns are taken away without rounding, before any product with pi.
         let rest = t - (t + lit(0.5)).floor();

@@ -22,7 +22,9 @@ use crate::spec::Hyperparameters;
 use fast::Fast;
 use oracle::Oracle;
 
+pub(crate) use encode::{encode, waves};
 pub use predict::loss_over;
+pub(crate) use predict::normalize;
 
 /// A plan, its arenas, and the hyperparameters of each model.
 #[derive(Debug, Clone)]

@@ -52,7 +52,7 @@ impl<T: Real> Weights<T> {
 }
 
 /// Layer normalization of a row.
-fn normalize<T: Real>(z: &mut [T], scale: &[T], bias: &[T]) {
+pub(crate) fn normalize<T: Real>(z: &mut [T], scale: &[T], bias: &[T]) {
     let count = T::from(z.len()).unwrap_or_else(T::one);
     let mean = z.iter().fold(T::zero(), |sum, &z| sum + z) / count;
     let variance = z.iter().fold(T::zero(), |sum, &z| sum + (z - mean) * (z - mean)) / count;

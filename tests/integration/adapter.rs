@@ -100,6 +100,12 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
 {}",
         files.concat()
     );
+    let groups = u32::try_from(input.len() / 4).expect("a small input").div_ceil(64);
+    run_module(device, &text, "main", input, input.len(), groups)
+}
+
+/// Runs an entry point of a module that reads binding 0 and writes `words` words to binding 1.
+pub fn run_module(device: &Device, text: &str, entry: &str, input: &[u32], words: usize, groups: u32) -> Vec<u32> {
     let (device, queue) = device.handles();
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some("test"),
@@ -109,17 +115,19 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
         label: Some("test"),
         layout: None,
         module: &module,
-        entry_point: Some("main"),
+        entry_point: Some(entry),
         compilation_options: wgpu::PipelineCompilationOptions::default(),
         cache: None,
     });
-    let buffer = |usage| {
-        let contents = bytemuck::cast_slice(input);
+    let buffer = |contents: &[u32], usage| {
+        let contents = bytemuck::cast_slice(contents);
         device.create_buffer_init(&wgpu::util::BufferInitDescriptor { label: Some("test"), contents, usage })
     };
-    let source = buffer(wgpu::BufferUsages::STORAGE);
-    let target = buffer(wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC);
-    let staging = buffer(wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST);
+    let source = buffer(input, wgpu::BufferUsages::STORAGE);
+    // What is not written is seen.
+    let unwritten = vec![u32::MAX; words];
+    let target = buffer(&unwritten, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC);
+    let staging = buffer(&unwritten, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST);
     let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
         label: Some("test"),
         layout: &pipeline.get_bind_group_layout(0),
@@ -133,7 +141,6 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
         pass.set_pipeline(&pipeline);
         pass.set_bind_group(0, &group, &[]);
-        let groups = u32::try_from(input.len() / 4).expect("a small input").div_ceil(64);
         pass.dispatch_workgroups(groups, 1, 1);
     }
     encoder.copy_buffer_to_buffer(&target, 0, &staging, 0, target.size());

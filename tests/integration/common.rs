@@ -43,6 +43,12 @@ pub fn assert_close(name: &str, got: &[f64], want: &[f64], rtol: f64, atol: f64)
     assert!(worst.is_empty(), "{name}: {} of {} values differ: {}", worst.len(), got.len(), shown.join("; "));
 }
 
+/// Fails unless each value is within `share` of the largest wanted one.
+pub fn assert_within(name: &str, got: &[f64], want: &[f64], share: f64) {
+    let largest = want.iter().fold(0.0, |largest: f64, v| largest.max(v.abs()));
+    assert_close(name, got, want, 0.0, share * largest);
+}
+
 /// Casts for [`assert_close`].
 pub fn f64s(values: &[f32]) -> Vec<f64> {
     values.iter().map(|&v| f64::from(v)).collect()

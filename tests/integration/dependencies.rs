@@ -6,7 +6,8 @@ use std::path::Path;
 use crate::common::files;
 
 /// A crate, and where in `src/` it may be named.
-const ALLOWED: [(&str, &str); 4] = [("wgpu", "gpu/"), ("clap", "cli/"), ("naga", "shader.rs"), ("plotters", "cli/")];
+const ALLOWED: [(&str, &str); 5] =
+    [("wgpu", "gpu/"), ("clap", "cli/"), ("naga", "shader.rs"), ("plotters", "cli/"), ("prost", "export/")];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

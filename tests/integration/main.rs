@@ -8,6 +8,7 @@
 )]
 
 mod adapter;
+mod after;
 mod back_ends;
 mod bench;
 mod checkpoint;
@@ -24,6 +25,7 @@ mod cpu;
 mod csv_damage;
 mod dependencies;
 mod doctor;
+mod exports;
 mod faulty;
 mod format_damage;
 mod formats;
@@ -41,6 +43,7 @@ mod modules;
 mod network;
 mod oracle;
 mod plan;
+mod predict;
 mod recovery;
 mod rng;
 mod rules;

@@ -1,0 +1,34 @@
+//! Everything as JSON.
+
+use serde_json::{Value, json};
+
+use super::{Options, failed};
+use crate::error::Result;
+use crate::network::{Network, Stage};
+
+/// The text, with a row of a kernel per line of input.
+pub(super) fn write(network: &Network, options: &Options) -> Result<Vec<u8>> {
+    let stage = |stage: &Stage| match stage {
+        Stage::Dense(dense) => {
+            let rows: Vec<&[f32]> = dense.kernel.chunks_exact(dense.outputs).collect();
+            json!({ "kind": "dense", "inputs": dense.inputs, "outputs": dense.outputs, "kernel": rows, "bias": dense.bias })
+        }
+        Stage::Encoding(_) => json!({ "kind": "encoding" }),
+        Stage::LayerNorm { scale, bias } => json!({ "kind": "layer_norm", "scale": scale, "bias": bias }),
+        Stage::Fork => json!({ "kind": "fork" }),
+        Stage::Join => json!({ "kind": "join" }),
+        Stage::Activation(activation) => json!({ "kind": "activation", "name": activation.name() }),
+    };
+    let value = json!({
+        "format": "fori network",
+        "fori_version": env!("CARGO_PKG_VERSION"),
+        "step": options.step,
+        "input_names": network.slots().into_iter().map(|slot| slot.name).collect::<Vec<_>>(),
+        "output_names": network.output_names(),
+        "schema": network.schema,
+        "stages": network.stages.iter().map(stage).collect::<Vec<Value>>(),
+    });
+    let mut text = serde_json::to_vec(&value).map_err(|e| failed("json", e))?;
+    text.push(b'\n');
+    Ok(text)
+}

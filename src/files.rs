@@ -1,0 +1,44 @@
+//! Files that are written whole or not at all.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// Gives a file new contents: they are written beside it, handed to the disk, and renamed. A link stays a link, and a stream,
+/// as a pipe, is written as it is. `flag` is named in errors.
+///
+/// # Errors
+/// [`Error::Usage`] when it cannot be written; it is then as it was.
+pub fn replace(flag: &str, path: &Path, bytes: &[u8]) -> Result<()> {
+    let refuse = |text: String| Error::Usage(format!("{flag} {}: {text}", path.display()));
+    if path.is_dir() || path.file_name().is_none() {
+        return Err(refuse("expected a file, found a folder; add the name of a file".into()));
+    }
+    if path.metadata().is_ok_and(|found| !found.is_file()) {
+        return std::fs::write(path, bytes).map_err(|e| Error::io(path, e));
+    }
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let folder = folder_of(&target);
+    if !folder.is_dir() {
+        return Err(refuse(format!("there is no folder {}; make it first", folder.display())));
+    }
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".").suffix(".partial");
+    // As any other file that is made, not for the user alone.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(&folder).map_err(|e| refuse(format!("its folder cannot be written: {e}")))?;
+    file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(|e| Error::io(&target, e))?;
+    file.persist(&target).map(|_| ()).map_err(|e| Error::io(&target, e.error))
+}
+
+fn folder_of(path: &Path) -> PathBuf {
+    let parent = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    parent.unwrap_or(Path::new(".")).to_path_buf()
+}
+
+/// Whether two paths are of the same file.
+pub fn same(a: &Path, b: &Path) -> bool {
+    a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
+}

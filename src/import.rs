@@ -1,0 +1,230 @@
+//! Weights of other programs: a safetensors file with the names and layouts of Flax or of PyTorch.
+
+use std::cmp::Ordering;
+use std::path::Path;
+
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensors};
+
+use crate::arenas::Arenas;
+use crate::checkpoint::{Checkpoint, Origin};
+use crate::config::{ExecutorChoice, TrainConfig};
+use crate::error::{Error, Result};
+use crate::network::{Dense, Naming, transposed};
+use crate::outcome::Start;
+use crate::spec::Model;
+use crate::trainer::plan_of;
+
+/// Reads the dense layers of a network.
+///
+/// Kernels are the tensors of two axes whose name ends with `kernel` (Flax, shape `(in, out)`) or `weight` (PyTorch, shape
+/// `(out, in)`); without a naming, the one that occurs is taken. Their order is that of their names, where numbers are
+/// compared as numbers: `0, 2, 10` and `fc1, fc2`. The bias of a layer has the same name but for its last part. Where there
+/// are tensors of just the names of [`Naming::Flax`], others are not looked at.
+///
+/// # Errors
+/// [`Error::Data`] when the file cannot be read, or does not have the layers of `model`; the text lists what it has.
+pub fn read(path: &Path, naming: Option<Naming>, model: &Model) -> Result<Vec<Dense>> {
+    let refuse = |text: String| Error::Data(format!("{}: {text}", path.display()));
+    if path.exists() && !path.is_file() {
+        return Err(refuse("expected a safetensors file, found something else".into()));
+    }
+    let bytes = std::fs::read(path).map_err(|e| refuse(e.to_string()))?;
+    let file = SafeTensors::deserialize(&bytes)
+        .map_err(|e| refuse(format!("expected a safetensors file, as safetensors.numpy.save_file writes it: {e}")))?;
+    layers(&file, naming, model).map_err(refuse)
+}
+
+/// A checkpoint before the first step, of which every model has the weights of a file.
+///
+/// # Errors
+/// As [`read`] and [`plan_of`].
+pub fn checkpoint(config: &TrainConfig, path: &Path, naming: Option<Naming>) -> Result<Checkpoint> {
+    let members = config.members()?;
+    if config.layers.layer_norm {
+        return Err(Error::Usage("weights of networks with --layer-norm cannot be imported yet: leave it out".into()));
+    }
+    let (tables, plan) = plan_of(config, members.len())?;
+    let seeds: Vec<_> = members.iter().map(|member| member.seed).collect();
+    let mut arenas = Arenas::initial(&plan, &seeds, tables.as_ref().map(|tables| &tables.train), 0.0)?;
+    for (layer, dense) in read(path, naming, &plan.step.model)?.iter().enumerate() {
+        for model in 0..members.len() {
+            arenas.set(&plan, model, &format!("layers.{layer}.kernel"), &dense.kernel);
+            arenas.set(&plan, model, &format!("layers.{layer}.bias"), &dense.bias);
+        }
+    }
+    let origin = Origin::new(config, tables.as_ref(), ExecutorChoice::Auto.name(), None);
+    Ok(Checkpoint::capture(&origin, &plan, &arenas, &Start::fresh(members.len()).losses, None))
+}
+
+fn layers(file: &SafeTensors<'_>, naming: Option<Naming>, model: &Model) -> Result<Vec<Dense>, String> {
+    let naming = naming.map_or_else(|| found_naming(file), Ok)?;
+    let kernels = kernels(file, naming, model.layers().len());
+    if kernels.len() != model.layers().len() {
+        return Err(format!(
+            "the network has {} dense layers, and the file has {} tensors of two axes named ...{}: {}",
+            model.layers().len(),
+            kernels.len(),
+            last_part(naming),
+            listed(file)
+        ));
+    }
+    kernels
+        .iter()
+        .zip(model.layers())
+        .map(|(name, (inputs, outputs))| layer(file, naming, name, inputs, outputs))
+        .collect()
+}
+
+/// What the name of a kernel ends with.
+fn last_part(naming: Naming) -> &'static str {
+    match naming {
+        Naming::Flax => "kernel",
+        Naming::Pytorch => "weight",
+    }
+}
+
+/// The name without its last part and the separator before it, if that is `part`.
+fn prefix<'a>(name: &'a str, part: &str) -> Option<&'a str> {
+    let prefix = name.strip_suffix(part)?;
+    if prefix.is_empty() { Some("") } else { prefix.strip_suffix(['.', '/', '_']) }
+}
+
+fn is_kernel(file: &SafeTensors<'_>, name: &str, naming: Naming) -> bool {
+    prefix(name, last_part(naming)).is_some() && file.tensor(name).is_ok_and(|tensor| tensor.shape().len() == 2)
+}
+
+fn found_naming(file: &SafeTensors<'_>) -> Result<Naming, String> {
+    let found = Naming::ALL.iter().find(|naming| file.names().iter().any(|name| is_kernel(file, name, **naming)));
+    found.copied().ok_or_else(|| {
+        format!(
+            "it has no tensor of two axes whose name ends with kernel (Flax) or weight (PyTorch); it has {}",
+            listed(file)
+        )
+    })
+}
+
+/// The names of the kernels, first layer first.
+fn kernels(file: &SafeTensors<'_>, naming: Naming, layers: usize) -> Vec<String> {
+    let own: Vec<_> = (0..layers).map(|layer| format!("layers.{layer}.{}", last_part(naming))).collect();
+    if own.iter().all(|name| file.tensor(name).is_ok()) {
+        return own;
+    }
+    let mut names: Vec<_> =
+        file.names().into_iter().filter(|name| is_kernel(file, name, naming)).map(ToString::to_string).collect();
+    names.sort_by(|a, b| by_numbers(a, b));
+    names
+}
+
+/// The order of names in which runs of digits are numbers.
+fn by_numbers(a: &str, b: &str) -> Ordering {
+    let parts = |text: &str| {
+        let split = |a: char, b: char| a.is_ascii_digit() != b.is_ascii_digit();
+        let mut parts = vec![String::new()];
+        for c in text.chars() {
+            let cut = parts.last().and_then(|part| part.chars().last()).is_some_and(|last| split(last, c));
+            if cut {
+                parts.push(String::new());
+            }
+            parts.iter_mut().last().into_iter().for_each(|part| part.push(c));
+        }
+        parts
+    };
+    let (a, b) = (parts(a), parts(b));
+    let compare = |a: &String, b: &String| match (a.parse::<u64>(), b.parse::<u64>()) {
+        (Ok(a), Ok(b)) => a.cmp(&b),
+        _ => a.cmp(b),
+    };
+    let differing = a.iter().zip(&b).map(|(a, b)| compare(a, b)).find(|order| order.is_ne());
+    differing.unwrap_or_else(|| a.len().cmp(&b.len()))
+}
+
+fn layer(file: &SafeTensors<'_>, naming: Naming, name: &str, inputs: usize, outputs: usize) -> Result<Dense, String> {
+    let shape = match naming {
+        Naming::Flax => [inputs, outputs],
+        Naming::Pytorch => [outputs, inputs],
+    };
+    let kernel = tensor(file, name, &shape)?;
+    let kernel = if naming == Naming::Pytorch { transposed(&kernel, inputs) } else { kernel };
+    let bias = format!("{}bias", &name[..name.len() - last_part(naming).len()]);
+    Ok(Dense { inputs, outputs, kernel, bias: tensor(file, &bias, &[outputs])? })
+}
+
+/// The finite numbers of a tensor of a shape.
+fn tensor(file: &SafeTensors<'_>, name: &str, shape: &[usize]) -> Result<Vec<f32>, String> {
+    let tensor = file.tensor(name).map_err(|_| format!("it lacks the tensor {name}; it has {}", listed(file)))?;
+    if tensor.shape() != shape {
+        let flipped = tensor.shape().iter().rev().eq(shape);
+        let hint = if flipped && shape.len() == 2 { "; is its --naming the other one?" } else { "" };
+        return Err(format!(
+            "its tensor {name} has the shape {:?}, and the network asks for {shape:?}{hint}",
+            tensor.shape()
+        ));
+    }
+    let values = numbers(&tensor).ok_or_else(|| {
+        format!(
+            "its tensor {name} is of {:?}: expected F32, F64 or BF16; convert it before it is saved",
+            tensor.dtype()
+        )
+    })?;
+    match values.iter().find(|value| !value.is_finite()) {
+        Some(value) => Err(format!("its tensor {name} has the number {value}: expected finite ones")),
+        None => Ok(values),
+    }
+}
+
+/// The numbers of a tensor, rounded to `f32`.
+#[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is the purpose")]
+fn numbers(tensor: &TensorView<'_>) -> Option<Vec<f32>> {
+    let bytes = tensor.data();
+    match tensor.dtype() {
+        Dtype::F32 => Some(bytemuck::pod_collect_to_vec(bytes)),
+        Dtype::F64 => Some(bytemuck::pod_collect_to_vec::<u8, f64>(bytes).into_iter().map(|v| v as f32).collect()),
+        Dtype::BF16 => {
+            let widen = |v: u16| f32::from_bits(u32::from(v) << 16);
+            Some(bytemuck::pod_collect_to_vec::<u8, u16>(bytes).into_iter().map(widen).collect())
+        }
+        _ => None,
+    }
+}
+
+/// The first tensors with their shapes, for an error.
+fn listed(file: &SafeTensors<'_>) -> String {
+    let mut names = file.names();
+    names.sort_by(|a, b| by_numbers(a, b));
+    let shown = |name: &&str| {
+        let shape = file.tensor(name).map_or_else(|_| Vec::new(), |tensor| tensor.shape().to_vec());
+        format!("{} {shape:?}", name.chars().take(60).flat_map(char::escape_debug).collect::<String>())
+    };
+    let first: Vec<_> = names.iter().take(12).map(shown).collect();
+    let more = if names.len() > 12 { format!(" and {} more", names.len() - 12) } else { String::new() };
+    if first.is_empty() { "no tensor".into() } else { first.join(", ") + &more }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_names_are_compared_as_numbers() {
+        for (small, large) in
+            [("0.weight", "2.weight"), ("2.weight", "10.weight"), ("fc1.w", "fc2.w"), ("a", "a1"), ("a", "b")]
+        {
+            assert_eq!(by_numbers(small, large), Ordering::Less, "{small} before {large}");
+            assert_eq!(by_numbers(large, small), Ordering::Greater, "{large} after {small}");
+        }
+    }
+
+    #[test]
+    fn the_last_part_of_a_name_is_cut_with_its_separator() {
+        for (name, want) in [
+            ("layers.0.kernel", Some("layers.0")),
+            ("params/Dense_0/kernel", Some("params/Dense_0")),
+            ("kernel", Some("")),
+            ("layers.0.bias", None),
+            ("subkernel", None),
+        ] {
+            assert_eq!(prefix(name, "kernel"), want, "prefix of {name}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Predictions of one model, or the mean of several.
+
+use super::Network;
+use crate::checkpoint::Checkpoint;
+use crate::data::schema::Schema;
+use crate::error::{Error, Result};
+
+/// Which models of a checkpoint predict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Which {
+    /// The one with the smallest last loss.
+    #[default]
+    Best,
+    /// The one of this number, counted from 0.
+    Model(usize),
+    /// All that have not diverged: the mean of their answers.
+    Mean,
+}
+
+/// One or several networks of the same shape that predict together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Predictor {
+    /// The models, by their number in the checkpoint.
+    pub models: Vec<usize>,
+    networks: Vec<Network>,
+}
+
+/// What was predicted, row-major.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Predictions {
+    /// Numbers in the units of the file, or probabilities; shape `(rows, outputs)`. Of several models the mean.
+    pub answers: Vec<f64>,
+    /// The standard deviation (`ddof = 0`) of the answers of several models; empty for one.
+    pub std: Vec<f64>,
+    /// The outputs whose answers these are, as the loss takes them: numbers as they are trained on, or logits.
+    pub outputs: Vec<f64>,
+}
+
+impl Predictor {
+    /// The models of a checkpoint that are asked for.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when there is none, or it has diverged.
+    pub fn of(checkpoint: &Checkpoint, which: Which) -> Result<Self> {
+        let start = checkpoint.start();
+        let sound: Vec<usize> = (0..start.losses.len()).filter(|&model| start.diverged[model].is_none()).collect();
+        let loss = |model: &usize| Some(start.losses[*model]).filter(|loss| loss.is_finite()).unwrap_or(f32::INFINITY);
+        let models = match which {
+            Which::Best => sound.into_iter().min_by(|a, b| loss(a).total_cmp(&loss(b))).into_iter().collect(),
+            Which::Model(model) => vec![model],
+            Which::Mean => sound,
+        };
+        if models.is_empty() {
+            return Err(Error::Usage(
+                "every model of the checkpoint has diverged: there is none to predict with".into(),
+            ));
+        }
+        let networks = models.iter().map(|&model| Network::of(checkpoint, model)).collect::<Result<_>>()?;
+        Ok(Self { models, networks })
+    }
+
+    /// How columns become inputs, and outputs become answers.
+    pub fn schema(&self) -> &Schema {
+        &self.network().schema
+    }
+
+    /// The first of its networks.
+    pub fn network(&self) -> &Network {
+        &self.networks[0]
+    }
+
+    /// Predicts from standardized inputs, shape `(rows, inputs)`.
+    pub fn predict(&self, features: &[f32]) -> Predictions {
+        let mut all = Predictions { answers: Vec::new(), std: Vec::new(), outputs: Vec::new() };
+        for row in features.chunks_exact(self.network().inputs()) {
+            let outputs: Vec<_> = self.networks.iter().map(|network| network.forward(row)).collect();
+            let answers: Vec<_> = self.networks.iter().zip(&outputs).map(|(n, outputs)| n.answers(outputs)).collect();
+            for output in 0..self.network().outputs() {
+                let (mean, std) = moments(answers.iter().map(|answers| answers[output]));
+                all.answers.push(mean);
+                if self.networks.len() > 1 {
+                    all.std.push(std);
+                }
+            }
+            all.outputs.extend(match outputs.as_slice() {
+                [only] => only.clone(),
+                _ => self.network().outputs_of(&all.answers[all.answers.len() - self.network().outputs()..]),
+            });
+        }
+        all
+    }
+}
+
+/// Mean and standard deviation.
+fn moments(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+    let (count, sum) = values.clone().fold((0.0, 0.0), |(count, sum), value| (count + 1.0, sum + value));
+    let mean = sum / count;
+    (mean, (values.map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt())
+}
