@@ -46,6 +46,7 @@ pub mod cpu;
 pub mod data;
 pub mod doctor;
 pub mod error;
+pub mod evaluate;
 pub mod executor;
 pub mod export;
 pub mod files;

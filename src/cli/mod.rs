@@ -5,6 +5,7 @@ mod bench;
 mod data;
 mod describe;
 mod doctor;
+mod evaluate;
 mod export;
 mod import;
 mod inspect;
@@ -52,6 +53,7 @@ enum Command {
     Tune(Box<tune::TuneArgs>),
     /// Show what is in the columns of a table: kinds, ranges, categories, missing values.
     Data(describe::DescribeArgs),
+    Evaluate(Box<evaluate::EvaluateArgs>),
     Predict(Box<predict::PredictArgs>),
     Inspect(inspect::InspectArgs),
     Export(Box<export::ExportArgs>),
@@ -102,6 +104,7 @@ fn run(cli: &Cli, given: &Given) -> Result<()> {
         Command::Doctor(args) => doctor::run(args),
         Command::Tune(args) => tune::run(args),
         Command::Data(args) => describe::run(args),
+        Command::Evaluate(args) => evaluate::run(args),
         Command::Predict(args) => predict::run(args),
         Command::Inspect(args) => inspect::run(args),
         Command::Export(args) => export::run(args),

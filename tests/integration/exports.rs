@@ -181,6 +181,8 @@ fn cases() -> &'static [Case] {
         cases.push(trained("diabetes", "progression", "", |_| true));
         let labels = "--loss binary_cross_entropy --activation tanh";
         cases.push(trained("breast_cancer", TUMOR, labels, |name| name == "probability"));
+        let classes = "--loss softmax_cross_entropy --hidden 9,5";
+        cases.push(trained("iris", "species", classes, |name| name.starts_with("p(")));
         cases
     })
 }

@@ -167,3 +167,41 @@ fn networks_with_other_layers_predict_what_training_measured() {
         dir.run("export c --format c").exits(2).says(&["cannot be exported yet"]);
     }
 }
+
+#[test]
+fn evaluation_tells_the_metrics_of_the_table() {
+    let dir = trained("--target y");
+    let predictions = numbers(&predicted(&dir, "t.csv", "").1);
+    let errors: Vec<_> =
+        predictions.iter().zip([30.0, 40.0, 70.0, 50.0, 10.0]).map(|(p, y): (&f64, f64)| p - y).collect();
+    let (squares, sizes) = (errors.iter().map(|e| e * e).sum::<f64>(), errors.iter().map(|e| e.abs()).sum::<f64>());
+    let json = dir.run("evaluate c --data t.csv --json").exits(0).json();
+    let metric = |name: &str| json["metrics"][name].as_f64().unwrap_or_else(|| panic!("no {name} in {json}"));
+    let got = ["loss", "mae", "rmse", "r2"].map(metric);
+    let want = [squares / 5.0 / 400.0, sizes / 5.0, (squares / 5.0).sqrt(), 1.0 - squares / 2000.0];
+    assert_close("metrics", &got, &want, 1e-5, 1e-6);
+    dir.run("evaluate c --data t.csv").exits(0).prints(&["5 rows of t.csv", "mae", "rmse", "r2"]);
+    dir.write("lacks.csv", "a,b,kind\n1,2,x\n");
+    dir.run("evaluate c --data lacks.csv").exits(1).says(&["lacks.csv", "target \"y\"", "fori predict"]);
+}
+
+#[test]
+fn evaluation_of_classes_counts_which_were_taken_for_which() {
+    for flags in
+        ["--loss binary_cross_entropy", "--loss softmax_cross_entropy", "--loss softmax_cross_entropy --ensemble 2"]
+    {
+        let dir = trained(&format!("--target kind {flags}"));
+        let which = if flags.ends_with('2') { "--ensemble mean" } else { "" };
+        let (_, rows) = predicted(&dir, "t.csv", which);
+        let mut counts = [[0, 0], [0, 0]];
+        for (row, actual) in rows.iter().zip([0, 1, 0, 0, 1]) {
+            counts[actual][usize::from(row[0] == "z")] += 1;
+        }
+        let json = dir.run(&format!("evaluate c --data t.csv --json {which}")).exits(0).json();
+        assert_eq!(json["confusion"][0]["classes"], serde_json::json!(["x", "z"]), "classes of {flags}");
+        assert_eq!(json["confusion"][0]["counts"], serde_json::json!(counts), "counts of {flags}: {json}");
+        let right = f64::from(counts[0][0] + counts[1][1]) / 5.0;
+        assert_eq!(json["metrics"]["accuracy"], right, "accuracy of {flags}: {json}");
+        dir.run(&format!("evaluate c --data t.csv {which}")).exits(0).prints(&["accuracy", "kind: rows by class"]);
+    }
+}
