@@ -38,7 +38,9 @@ impl<T: Float> Arenas<T> {
         let mut arenas = Self { scalars, state: vec![State::default(); models] };
         arenas.begin_optimizer(plan);
         for (model, &seed) in seeds.iter().enumerate() {
-            for (layer, (kernel, bias)) in initial_parameters(&plan.step.model, seed).into_iter().enumerate() {
+            for (layer, (kernel, bias)) in
+                initial_parameters(&plan.step.model, plan.step.init, seed).into_iter().enumerate()
+            {
                 arenas.set(plan, model, &format!("layers.{layer}.kernel"), &kernel);
                 arenas.set(plan, model, &format!("layers.{layer}.bias"), &bias);
             }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::gpu::AdapterChoice;
 use crate::plan::Sampling;
-use crate::spec::{Activation, Hyperparameters, LayerOptions, Loss, Optimizer, Schedule};
+use crate::spec::{Activation, Hyperparameters, Init, LayerOptions, Loss, Optimizer, Schedule};
 pub use table::{Categorical, ImageConfig, Missing, TableConfig, Validation};
 pub use validate::ValidateConfig;
 
@@ -99,6 +99,10 @@ pub struct TrainConfig {
     pub activation: Activation,
     /// What there is around the dense layers. Default nothing.
     pub layers: LayerOptions,
+    /// What the argument of the activation is multiplied by, as in SIREN; only with sin may it be other than 1. Default 1.
+    pub w0: f64,
+    /// How kernels begin. Default lecun_normal.
+    pub init: Init,
     /// The loss. Default mse.
     pub loss: Loss,
     /// Share of the certainty of a class that softmax cross-entropy spreads over all classes. Default 0.
@@ -152,6 +156,8 @@ impl Default for TrainConfig {
             hidden: vec![64, 64],
             activation: Activation::default(),
             layers: LayerOptions::default(),
+            w0: 1.0,
+            init: Init::default(),
             loss: Loss::default(),
             label_smoothing: 0.0,
             optimizer: Optimizer::default(),
@@ -200,6 +206,7 @@ impl TrainConfig {
     pub fn members(&self) -> Result<Vec<Member>> {
         self.check_sweep()?;
         self.schedule.validate()?;
+        self.check_sine()?;
         let mut hypers = vec![self.hyper];
         for (name, values) in &self.sweep {
             let mut product = Vec::with_capacity(hypers.len() * values.len());
@@ -228,6 +235,24 @@ impl TrainConfig {
     pub fn member_count(&self) -> Result<usize> {
         self.check_sweep()?;
         Ok(self.sweep.iter().fold(self.ensemble, |n, (_, values)| n * values.len()))
+    }
+
+    /// Checks that what is made for sines is used with them.
+    fn check_sine(&self) -> Result<()> {
+        let refuse = |flag: String| {
+            let text =
+                format!("{flag} is made for --activation sin, not for {}: use that, or leave it out", self.activation);
+            Err(Error::Usage(text))
+        };
+        match () {
+            () if self.activation != Activation::Sin && self.init == Init::Siren => refuse("--init siren".into()),
+            () if self.activation != Activation::Sin && self.w0 != 1.0 => refuse(format!("--w0 {:?}", self.w0)),
+            () if !(self.w0 > 0.0 && self.w0 < 1e6) => Err(Error::Usage(format!(
+                "--w0 {:?} is not possible: expected a number above 0 and below 1e6",
+                self.w0
+            ))),
+            () => Ok(()),
+        }
     }
 
     /// Whether some model has a hyperparameter above 0.

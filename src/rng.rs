@@ -40,6 +40,12 @@ impl Key {
         unit_from_bits(self.bits(index))
     }
 
+    /// Uniform number `index` in `[low, high)`, as `jax.random.uniform(key, shape, minval=low, maxval=high)`.
+    pub fn uniform_between(self, index: u32, low: f32, high: f32) -> f32 {
+        // XLA forms `f * (high - low) + low` with one rounding, hence the fused multiply-add.
+        self.uniform(index).mul_add(high - low, low).max(low)
+    }
+
     /// Standard normal number `index`, as `jax.random.normal`: `√2 · erf_inv(u)`, u uniform in (-1, 1).
     pub fn normal(self, index: u32) -> f32 {
         normal_from_bits(self.bits(index))
@@ -47,9 +53,7 @@ impl Key {
 
     /// Standard normal number `index` cut to (-2, 2), as `jax.random.truncated_normal(key, -2, 2)`.
     pub fn truncated_normal(self, index: u32) -> f32 {
-        // XLA forms `f * (b - a) + a` with one rounding, hence the fused multiply-add.
-        let f = self.uniform(index);
-        let u = f.mul_add(TRUNCATION - -TRUNCATION, -TRUNCATION).max(-TRUNCATION);
+        let u = self.uniform_between(index, -TRUNCATION, TRUNCATION);
         let limit = 2.0_f32.next_down();
         (std::f32::consts::SQRT_2 * erf_inv(u)).clamp(-limit, limit)
     }

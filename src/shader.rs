@@ -10,7 +10,9 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 
 use crate::error::{Error, Result};
 use crate::plan::{Arena, Op, OpKind, Plan, Products, Sampling, Source};
-use crate::plan::{TILE_VECTORS, activation_of, forward_tiles, layer_norm_update_tiles, update_flipped, update_tiles};
+use crate::plan::{
+    TILE_VECTORS, activation_of, forward_tiles, layer_norm_update_tiles, update_flipped, update_tiles, w0_of,
+};
 use crate::rng::permutation_bits;
 use crate::spec::{FREQUENCIES, InputEncoding, NORM_EPS};
 
@@ -203,21 +205,7 @@ fn prelude(plan: &Plan) -> String {
     text.push_str(&layers(plan));
     text.push_str(&norms(plan));
     text.push_str(&encoding(plan));
-    let activation = activation_of(step, 0);
-    let _ = write!(
-        text,
-        "\nfn activate(z: vec4<f32>) -> Activated {{\n    return {activation}_activation(z);\n}}\n\
-         \nfn optimizer_rule(s: Slots, g: vec4<f32>, h: Hyper) -> Slots {{\n    return {}(s, g, h);\n}}\n",
-        step.optimizer,
-    );
-    if step.loss.is_elementwise() {
-        let _ = write!(
-            text,
-            "\nfn loss_function(prediction: vec4<f32>, expected: vec4<f32>) -> Lost {{\n    \
-             return {}(prediction, expected);\n}}\n",
-            step.loss,
-        );
-    }
+    text.push_str(&rules(plan));
     text
 }
 
@@ -247,6 +235,33 @@ fn after_gradients(plan: &Plan) -> String {
         let _ = writeln!(text, "    Parameter({}u, {vectors}u, {}u, {is_bias}u),", p.offset, p.first_tile);
     }
     text.push_str(");\n");
+    text
+}
+
+/// The functions that the plan has chosen.
+fn rules(plan: &Plan) -> String {
+    let (step, mut text) = (&plan.step, String::new());
+    let activation = activation_of(step, 0);
+    let w0 = w0_of(step, 0);
+    let activate = if w0 == 1.0 {
+        format!("return {activation}_activation(z);")
+    } else {
+        format!("let h = {activation}_activation({w0:?} * z);\n    return Activated(h.value, {w0:?} * h.slope);")
+    };
+    let _ = write!(
+        text,
+        "\nfn activate(z: vec4<f32>) -> Activated {{\n    {activate}\n}}\n\
+         \nfn optimizer_rule(s: Slots, g: vec4<f32>, h: Hyper) -> Slots {{\n    return {}(s, g, h);\n}}\n",
+        step.optimizer,
+    );
+    if step.loss.is_elementwise() {
+        let _ = write!(
+            text,
+            "\nfn loss_function(prediction: vec4<f32>, expected: vec4<f32>) -> Lost {{\n    \
+             return {}(prediction, expected);\n}}\n",
+            step.loss,
+        );
+    }
     text
 }
 

@@ -198,6 +198,8 @@ fn flags() -> Vec<Flag> {
         encoding_flag!("fourier_scale", InputEncoding::Fourier { scale, .. } => scale),
         encoding_flag!("frequencies", InputEncoding::Frequency { frequencies } => frequencies),
         flag!("include_input", Not, layers.include_input),
+        flag!("w0", Not, w0),
+        named_flag!("init", Not, init),
         named_flag!("loss", Not, loss),
         flag!("label_smoothing", Not, label_smoothing),
         named_flag!("optimizer", Not, optimizer),

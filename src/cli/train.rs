@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::gpu::AdapterChoice;
 use crate::interrupt;
 use crate::plan::{MAX_BATCH, Sampling};
-use crate::spec::{Activation, Loss};
+use crate::spec::{Activation, Init, Loss};
 use crate::trainer::{Trained, Trainer};
 
 /// Flags that say what is trained.
@@ -38,6 +38,13 @@ pub(super) struct ModelArgs {
     activation: Activation,
     #[command(flatten)]
     layers: LayerArgs,
+    /// Factor of sin(w0 z) [default: 1, with --init siren 30]
+    #[arg(long, value_name = "X", value_parser = values::number, help_heading = "Model")]
+    w0: Option<f64>,
+    /// How kernels begin: lecun_normal, lecun_uniform, glorot_normal, glorot_uniform, he_normal, he_uniform, orthogonal,
+    /// zeros, siren (with --activation sin).
+    #[arg(long, value_name = "NAME", default_value = "lecun_normal", value_parser = values::named::<Init>, help_heading = "Model")]
+    init: Init,
     /// What is minimized: mse, mae, huber, log_cosh, binary_cross_entropy (the output is a logit, the target a label
     /// from 0 to 1, or one of two texts), softmax_cross_entropy (an output per class, the target a class by its text or
     /// number).
@@ -179,6 +186,8 @@ pub(super) fn model_config(model: &ModelArgs, steps: u64) -> TrainConfig {
         hidden: model.hidden.0.clone(),
         activation: model.activation,
         layers: model.layers.options(),
+        w0: model.w0.unwrap_or(model.init.default_w0()),
+        init: model.init,
         loss: model.loss,
         label_smoothing: model.label_smoothing,
         optimizer: model.optimizer.optimizer,

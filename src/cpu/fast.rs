@@ -2,12 +2,12 @@
 
 use super::encode::encode;
 use super::vector::{
-    View, activate, add, clip_values, dropout_factors, multiply, multiply_by, multiply_column, normals, sum_of_rows,
-    update, waves,
+    View, activate, add, clip_values, dropout_factors, multiply, multiply_by, multiply_by_number, multiply_column,
+    normals, sum_of_rows, update, waves,
 };
 use super::{dropout_key, norm};
 use crate::arenas::{Arenas, State};
-use crate::plan::{Arena, DenseLayer, OpKind, Plan, Source, activation_of};
+use crate::plan::{Arena, DenseLayer, OpKind, Plan, Source, activation_of, w0_of};
 use crate::real::lit;
 use crate::rng::Key;
 use crate::spec::{Constants, FREQUENCIES};
@@ -213,7 +213,14 @@ pub(super) fn finish_layer(
 ) {
     let l = plan.layers[layer];
     let (rows, stride) = (plan.step.batch_size, 4 * l.output_vectors());
+    let w0 = lit(w0_of(&plan.step, layer));
+    if w0 != 1.0 {
+        multiply_by_number(h, w0);
+    }
     activate(activation_of(&plan.step, layer), h, slope);
+    if w0 != 1.0 {
+        multiply_by_number(slope, w0);
+    }
     if plan.step.model.options.dropout > 0.0 {
         let factors = &mut scratch[..rows * l.outputs];
         dropout_factors(dropout_key(&plan.step, state, layer), plan.step.model.options.keep(), factors);

@@ -3,7 +3,7 @@
 use super::dropout_key;
 use super::encode::{encode, waves};
 use crate::arenas::Arenas;
-use crate::plan::{Arena, OpKind, Plan, Source, activation_of};
+use crate::plan::{Arena, OpKind, Plan, Source, activation_of, w0_of};
 use crate::real::{Real, lit};
 use crate::rng::Key;
 use crate::spec::{Constants, FREQUENCIES, clip_value};
@@ -162,7 +162,8 @@ impl<T: Real> Oracle<'_, T> {
         let l = self.plan.layers[layer];
         let [h, slope] = [l.output, l.slope()].map(|at| self.matrix(Arena::Activations, at, l.outputs));
         let x = self.matrix(Arena::Activations, l.input, l.inputs);
-        let (value, derivative) = activation_of(&self.plan.step, layer).evaluate(z);
+        let w0 = lit(w0_of(&self.plan.step, layer));
+        let (value, derivative) = activation_of(&self.plan.step, layer).evaluate_scaled(w0, z);
         let factor = self.dropout(layer, b * l.outputs + o);
         let skipped = if l.skip > 0 { self.activations()[x.at(b, o)] } else { T::zero() };
         self.activations()[h.at(b, o)] = value * factor + skipped;

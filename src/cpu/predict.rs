@@ -3,7 +3,7 @@
 use super::encode::{encode, waves};
 use crate::arenas::Arenas;
 use crate::data::Dataset;
-use crate::plan::{Plan, activation_of};
+use crate::plan::{Plan, activation_of, w0_of};
 use crate::real::{Real, lit};
 use crate::spec::{FREQUENCIES, NORM_EPS};
 
@@ -40,8 +40,8 @@ impl<T: Real> Weights<T> {
             if let Some((scale, bias)) = self.norms.get(layer) {
                 normalize(&mut z, scale, bias);
             }
-            let activation = activation_of(&plan.step, layer);
-            let mut next: Vec<T> = z.into_iter().map(|z| activation.evaluate(z).0).collect();
+            let (activation, w0) = (activation_of(&plan.step, layer), lit(w0_of(&plan.step, layer)));
+            let mut next: Vec<T> = z.into_iter().map(|z| activation.evaluate_scaled(w0, z).0).collect();
             if plan.step.model.has_skip(layer) {
                 next.iter_mut().zip(&h).for_each(|(sum, &skipped)| *sum = *sum + skipped);
             }

@@ -105,7 +105,7 @@ impl Network {
         }
         let schema = schema_of(checkpoint)?;
         let described = Model::new(schema.inputs(), &config.hidden, schema.targets.outputs(), config.activation)?;
-        let described = described.with(config.layers)?;
+        let described = Model { w0: config.w0, ..described.with(config.layers)? };
         let tensor = |name: &str| {
             let all = checkpoint.parameter(name);
             let len = all.len() / models;
@@ -247,10 +247,14 @@ fn stages(model: &Model, tensor: impl Fn(&str) -> Vec<f32>) -> Vec<Stage> {
         if model.has_skip(layer) {
             stages.push(Stage::Fork);
         }
-        let kernel = tensor(&format!("layers.{layer}.kernel"));
-        stages.push(Stage::Dense(Dense { inputs, outputs, kernel, bias: tensor(&format!("layers.{layer}.bias")) }));
+        // sin(w0 z) is sin(z) of weights that are w0 times as large, in whatever comes before it.
+        let scaled = |name: String, by: f64| tensor(&name).into_iter().map(|v| narrow(by * f64::from(v))).collect();
+        let w0 = if layer < last { model.w0 } else { 1.0 };
+        let (of_dense, of_norm) = if model.has_norm(layer) { (1.0, w0) } else { (w0, 1.0) };
+        let [kernel, bias] = ["kernel", "bias"].map(|part| scaled(format!("layers.{layer}.{part}"), of_dense));
+        stages.push(Stage::Dense(Dense { inputs, outputs, kernel, bias }));
         if model.has_norm(layer) {
-            let [scale, bias] = ["scale", "bias"].map(|part| tensor(&format!("norms.{layer}.{part}")));
+            let [scale, bias] = ["scale", "bias"].map(|part| scaled(format!("norms.{layer}.{part}"), of_norm));
             stages.push(Stage::LayerNorm { scale, bias });
         }
         if layer < last {
@@ -261,6 +265,11 @@ fn stages(model: &Model, tensor: impl Fn(&str) -> Vec<f32>) -> Vec<Stage> {
         }
     }
     stages
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is the purpose")]
+fn narrow(value: f64) -> f32 {
+    value as f32
 }
 
 /// `e^z / sum e^z`, relative to the largest.

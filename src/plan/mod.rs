@@ -20,7 +20,9 @@ use serde::{Deserialize, Serialize};
 use crate::arenas::State;
 use crate::error::{Error, Result};
 use crate::real::{Real, lit};
-use crate::spec::{Activation, Constants, Hyperparameters, Loss, Model, Optimizer, Schedule, softmax_cross_entropy};
+use crate::spec::{
+    Activation, Constants, Hyperparameters, Init, Loss, Model, Optimizer, Schedule, softmax_cross_entropy,
+};
 
 /// Where the batches come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,6 +123,8 @@ pub struct TrainStep {
     pub loss: Loss,
     /// The optimizer.
     pub optimizer: Optimizer,
+    /// How kernels begin.
+    pub init: Init,
     /// The learning rate by the number of updates; the host computes it.
     pub schedule: Schedule,
     /// Whether some model cuts its gradients to `clip_value`.
@@ -158,6 +162,7 @@ impl TrainStep {
             model,
             loss,
             optimizer,
+            init: Init::default(),
             schedule: Schedule::Constant,
             clip_value: false,
             clip_norm: false,
@@ -349,6 +354,12 @@ impl Plan {
 /// Rows of a batch with their padding.
 fn padded_rows(step: &TrainStep) -> usize {
     step.batch_size.next_multiple_of(ROW_ALIGNMENT)
+}
+
+/// What the argument of the activation after layer `layer` is multiplied by.
+pub(crate) fn w0_of(step: &TrainStep, layer: usize) -> f64 {
+    let last = layer + 2 == step.model.widths.len();
+    if last { 1.0 } else { step.model.w0 }
 }
 
 /// The activation after layer `layer`, none after the last.

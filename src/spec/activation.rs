@@ -28,7 +28,7 @@ pub enum Activation {
     GeluExact,
     /// `log(1 + e^z)`.
     Softplus,
-    /// `sin(z)`, for implicit images and signals. Reference: Sitzmann et al. (2020).
+    /// `sin(z)`, for implicit images and signals; `sin(w0 z)` with the `w0` of the model. Reference: Sitzmann et al. (2020).
     Sin,
 }
 
@@ -43,6 +43,13 @@ super::named_enum!(
 const SELU: (f64, f64) = (1.050_700_987_355_480_5, 1.673_263_242_354_377_2);
 
 impl Activation {
+    /// Value and derivative by `z` of the function at `w0 z`.
+    #[inline(always)]
+    pub fn evaluate_scaled<T: Real>(self, w0: T, z: T) -> (T, T) {
+        let (value, slope) = self.evaluate(w0 * z);
+        (value, w0 * slope)
+    }
+
     /// Value and derivative at `z`.
     #[inline(always)]
     pub fn evaluate<T: Real>(self, z: T) -> (T, T) {

@@ -11,6 +11,8 @@ pub struct Model {
     pub widths: Vec<usize>,
     /// Activation after each layer but the last.
     pub activation: Activation,
+    /// What the activation's argument is multiplied by, as in SIREN's `sin(w0 z)`. 1 for none.
+    pub w0: f64,
     /// What there is around the dense layers.
     pub options: LayerOptions,
 }
@@ -27,7 +29,7 @@ impl Model {
                 "a layer of width {width} is not possible: expected 1 to {MAX_WIDTH}; see --hidden, and the columns of --data"
             )));
         }
-        Ok(Self { widths, activation, options: LayerOptions::default() })
+        Ok(Self { widths, activation, w0: 1.0, options: LayerOptions::default() })
     }
 
     /// The same dense layers with `options` around them.

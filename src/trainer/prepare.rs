@@ -46,9 +46,11 @@ pub fn plan_of(config: &TrainConfig, models: usize) -> Result<(Option<Tables>, P
     };
     check_loss(config)?;
     let model = Model::new(inputs, &config.hidden, outputs, config.activation)?.with(config.layers.clone())?;
+    let model = Model { w0: config.w0, ..model };
     let step = TrainStep {
         models,
         schedule: config.schedule.clone(),
+        init: config.init,
         clip_value: config.uses("clip_value"),
         clip_norm: config.uses("clip_norm"),
         accumulate: config.accumulate,

@@ -56,9 +56,23 @@ def gradients():
     jax.config.update("jax_enable_x64", False)
 
 
+def inits():
+    """Kernels of the layers (3, 5), (5, 4), (4, 4), (4, 1) as nnx.Rngs(7) draws them; siren has no function in JAX."""
+    names = ["lecun_normal", "lecun_uniform", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "orthogonal"]
+    functions = {name: getattr(jax.nn.initializers, name)() for name in names}
+    functions["zeros"] = jax.nn.initializers.zeros
+    for layer, shape in enumerate([(3, 5), (5, 4), (4, 4), (4, 1)]):
+        key = jax.random.fold_in(jax.random.key(7), 2 * layer)
+        for name, function in functions.items():
+            out[f"{name}{layer}"] = np.asarray(function(key, shape, jnp.float32))
+        bound = np.float32(1 / shape[0] if layer == 0 else np.sqrt(6 / shape[0]) / 30)
+        out[f"siren{layer}"] = np.asarray(jax.random.uniform(key, shape, jnp.float32, -bound, bound))
+
+
 def main():
     schedules()
     gradients()
+    inits()
     versions = {"jax": jax.__version__, "optax": optax.__version__, "numpy": np.__version__}
     save_file(out, __file__.replace("more.py", "more.safetensors"), metadata=versions)
 

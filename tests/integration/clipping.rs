@@ -7,7 +7,7 @@ use fori::cpu::{Cpu, CpuExecutor};
 use fori::executor::Executor;
 use fori::plan::{OpKind, Plan, Products, Source, TrainStep};
 use fori::shader::Walk;
-use fori::spec::{Activation, Hyperparameters, Loss, Optimizer, Schedule};
+use fori::spec::{Activation, Hyperparameters, Loss, Model, Optimizer, Schedule};
 
 use crate::adapter::{bits, executor, initial, train};
 use crate::cli::Dir;
@@ -85,7 +85,8 @@ fn members() -> [Member; 3] {
 
 /// A plan with widths that are no multiple of a tile.
 fn plan(products: Products, optimizer: Optimizer, clip_norm: bool, accumulate: u32) -> Plan {
-    let network = model(&[3, 66, 5, 2], Activation::Tanh);
+    // Sines with a factor, as in SIREN.
+    let network = Model { w0: 2.0, ..model(&[3, 66, 5, 2], Activation::Sin) };
     let step = TrainStep::new(network, Loss::Mse, optimizer, 20, Source::Linreg);
     let step = TrainStep { clip_value: true, clip_norm, accumulate, decay_bias: false, ..step };
     Plan::new(TrainStep { models: 3, products, gap: 5, ..step }).expect("the plan is possible")

@@ -115,3 +115,16 @@ fn a_small_step_lowers_the_loss_by_the_square_of_the_gradient() {
         assert_close(activation.name(), &[(before - after) / STEP], &[square], 1e-4, 0.0);
     }
 }
+
+/// The factor of SIREN stands in the slope too.
+#[test]
+fn gradients_of_scaled_sines_equal_central_differences() {
+    let scaled = Model { w0: 3.0, ..model(&[2, 7, 5, 1], Activation::Sin) };
+    let mut network = Network::random(scaled, 9, 3);
+    for name in network.parameters() {
+        let want = differences(&mut network, &name);
+        let mut stepped = network.clone();
+        stepped.step();
+        assert_close(&name, &stepped.get(&format!("grads.{name}")), &want, 1e-7, 1e-7);
+    }
+}

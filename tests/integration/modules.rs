@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use fori::plan::{Plan, Products, Sampling, Source, TrainStep};
 use fori::rng::Key;
 use fori::shader::{Shader, Walk};
-use fori::spec::{Activation, InputEncoding, LayerOptions, Loss, Optimizer};
+use fori::spec::{Activation, InputEncoding, LayerOptions, Loss, Model, Optimizer};
 use naga::Module;
 use naga::valid::ModuleInfo;
 
@@ -64,7 +64,8 @@ fn mixed(number: u32, widths: &[usize], products: Products, source: Source) -> P
     let (clip_value, decay_bias) = (choose(6, 2) == 1, choose(7, 2) == 1);
     let (clip_norm, accumulate) = [(false, 1), (true, 1), (false, 4), (true, 3)][choose(8, 4)];
     let step = TrainStep { clip_value, clip_norm, accumulate, decay_bias, ..step };
-    let step = TrainStep { models, keep_gradients, gap, products, ..step };
+    let model = Model { w0: [1.0, 30.0][choose(9, 2)], ..step.model };
+    let step = TrainStep { model, models, keep_gradients, gap, products, ..step };
     plan(if let Source::Sequence { rows } = source { step.answering(rows, batch_size) } else { step })
 }
 

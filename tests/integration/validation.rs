@@ -185,3 +185,26 @@ fn flags_of_validation_need_rows_to_validate_with() {
         ran.exits(2).says(&["needs rows to validate with: add --validation SHARE"]);
     }
 }
+
+#[test]
+fn what_a_run_reports_is_what_evaluate_says_of_its_checkpoint() {
+    let dir = Dir::new();
+    noisy(&dir);
+    dir.write("v.csv", "y,b,a\n3,4,2\n9,1,5\n0,7,7\n12,3,3\n");
+    let networks = [
+        "",
+        "--activation sin --init siren --w0 7",
+        "--hidden 6,6 --layer-norm --residual --dropout 0.2",
+        "--encoding fourier --fourier-features 5 --activation sin --w0 2",
+        "--encoding frequency --include-input --patience 2",
+    ];
+    for network in networks {
+        let train = format!("train --data t.csv --target y --validation v.csv {network} --executor cpu --steps 200");
+        let validation = dir.run(&format!("{train} -q --json --checkpoint c")).exits(0).json()["validation"].clone();
+        let evaluated = dir.run("evaluate c --data v.csv --json").exits(0).json()["metrics"].clone();
+        for name in ["loss", "mae", "rmse", "r2"] {
+            let [got, want] = [&evaluated, &validation].map(|json| json[name].as_f64().unwrap_or(f64::NAN));
+            assert_close(&format!("{name} of {network}: {evaluated}"), &[got], &[want], 1e-4, 1e-5);
+        }
+    }
+}
