@@ -12,7 +12,7 @@ use crate::gpu::AdapterChoice;
 use crate::plan::Sampling;
 use crate::spec::{Activation, Hyperparameters, Init, LayerOptions, Loss, Optimizer, Schedule};
 pub use table::{Categorical, ImageConfig, Missing, TableConfig, Validation};
-pub use validate::ValidateConfig;
+pub use validate::{PlateauConfig, ValidateConfig};
 
 /// Where the data comes from.
 #[derive(Debug, Clone, PartialEq)]

@@ -71,6 +71,10 @@ pub trait Executor {
     /// flight. Off at first, and free of cost then.
     fn measure_gpu_time(&mut self, _on: bool) {}
 
+    /// Multiplies the scheduled learning rate of each model from now on. Nothing is in flight, and the state is saved before
+    /// steps that may have to be repeated.
+    fn scale_learning_rates(&mut self, scales: &[f64]);
+
     /// Starts a chunk.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ use crate::network::{Dense, Naming, transposed};
 use crate::outcome::Start;
 use crate::spec::Model;
 use crate::trainer::plan_of;
+use crate::validation::Kept;
 
 /// Reads the dense layers of a network.
 ///
@@ -54,7 +55,7 @@ pub fn checkpoint(config: &TrainConfig, path: &Path, naming: Option<Naming>) -> 
         }
     }
     let origin = Origin::new(config, tables.as_ref(), ExecutorChoice::Auto.name(), None);
-    Ok(Checkpoint::capture(&origin, &plan, &arenas, &Start::fresh(members.len()).losses, None))
+    Ok(Checkpoint::capture(&origin, &plan, &arenas, &Start::fresh(members.len()).losses, Kept::default()))
 }
 
 fn layers(file: &SafeTensors<'_>, naming: Option<Naming>, model: &Model) -> Result<Vec<Dense>, String> {

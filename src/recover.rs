@@ -44,6 +44,8 @@ pub struct Recovering {
     last: Option<Chunk>,
     /// The longest dispatch, if one was cut short.
     shrunk: Option<usize>,
+    /// What the learning rates are multiplied with.
+    scales: Vec<f64>,
     /// New devices since the last saved state.
     tries: usize,
 }
@@ -63,6 +65,7 @@ impl Recovering {
             in_flight: VecDeque::new(),
             last: None,
             shrunk: None,
+            scales: Vec::new(),
             tries: 0,
         }
     }
@@ -112,9 +115,10 @@ impl Recovering {
             self.tries += 1;
             // First of all its memory is given back.
             self.inner = None;
-            let shrunk = self.shrunk;
+            let (shrunk, scales) = (self.shrunk, &self.scales);
             let made = (self.rebuild)(&kept).and_then(|mut inner| {
                 shrunk.into_iter().for_each(|steps| inner.shrink_dispatches(steps));
+                inner.scale_learning_rates(scales);
                 inner.save()?;
                 Ok(inner)
             });
@@ -187,6 +191,13 @@ impl Executor for Recovering {
     fn measure_gpu_time(&mut self, on: bool) {
         if let Some(inner) = &mut self.inner {
             inner.measure_gpu_time(on);
+        }
+    }
+
+    fn scale_learning_rates(&mut self, scales: &[f64]) {
+        self.scales = scales.to_vec();
+        if let Some(inner) = &mut self.inner {
+            inner.scale_learning_rates(scales);
         }
     }
 

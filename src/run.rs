@@ -3,7 +3,6 @@
 //!
 //! Invariant: a step is reported once, in order, after the device's own count has confirmed it.
 
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -34,14 +33,28 @@ pub trait Observer {
         Ok(())
     }
 
-    /// The run is at a multiple of one of [`Run::pauses`], and nothing is in flight: the state may be read. `Break` ends the
-    /// run.
+    /// What the learning rates of the models are multiplied with after `step` steps.
+    fn scaled(&mut self, _step: u64, _scales: &[f64]) {}
+
+    /// The run is at a multiple of one of [`Run::pauses`], and nothing is in flight: the state may be read, and the executor
+    /// changed.
     ///
     /// # Errors
     /// What ends the run.
-    fn paused(&mut self, _so_far: &Outcome, _executor: &mut dyn Executor) -> Result<ControlFlow<()>> {
-        Ok(ControlFlow::Continue(()))
+    fn paused(&mut self, _so_far: &Outcome, _executor: &mut dyn Executor) -> Result<Flow> {
+        Ok(Flow::Continue)
     }
+}
+
+/// How a run goes on after a pause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// As before.
+    Continue,
+    /// With an executor that was changed, so that no step from before may be repeated.
+    Changed,
+    /// Not at all.
+    Stop,
 }
 
 /// An observer that says nothing.
@@ -117,7 +130,7 @@ impl Run<'_> {
                 progress.outcome.interrupted = !diverged;
                 break;
             }
-            if self.pause_if_due(&mut progress, observer)?.is_break() {
+            if self.pause_if_due(&mut progress, observer)? == Flow::Stop {
                 break;
             }
             self.save_if_due(&mut progress)?;
@@ -170,13 +183,16 @@ impl Run<'_> {
     }
 
     /// Shows the state to the observer where it is due. Its time is not that of the steps.
-    fn pause_if_due(&mut self, progress: &mut Progress, observer: &mut dyn Observer) -> Result<ControlFlow<()>> {
+    fn pause_if_due(&mut self, progress: &mut Progress, observer: &mut dyn Observer) -> Result<Flow> {
         if progress.in_flight > 0 || progress.verified != progress.pause {
-            return Ok(ControlFlow::Continue(()));
+            return Ok(Flow::Continue);
         }
         let begin = Instant::now();
         progress.outcome.steps = progress.verified;
         let flow = observer.paused(&progress.outcome, self.executor)?;
+        if flow == Flow::Changed {
+            self.save(progress)?;
+        }
         progress.pause = self.pause_after(progress.verified);
         progress.last += begin.elapsed();
         if let Some((first, _)) = &mut progress.first {
@@ -188,10 +204,15 @@ impl Run<'_> {
     /// Keeps a copy of a verified state from time to time; nothing may be in flight then.
     fn save_if_due(&mut self, progress: &mut Progress) -> Result<()> {
         if progress.in_flight == 0 && progress.saved_at.elapsed() > SAVE_INTERVAL {
-            self.executor.save()?;
-            progress.saved = progress.verified;
-            progress.saved_at = Instant::now();
+            self.save(progress)?;
         }
+        Ok(())
+    }
+
+    fn save(&mut self, progress: &mut Progress) -> Result<()> {
+        self.executor.save()?;
+        progress.saved = progress.verified;
+        progress.saved_at = Instant::now();
         Ok(())
     }
 

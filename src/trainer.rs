@@ -9,7 +9,7 @@ use std::time::Instant;
 use crate::arenas::Arenas;
 use crate::calibrate::{Candidates, Choice};
 use crate::checkpoint::{Checkpoint, Origin, Saved, Saver, Saving};
-use crate::config::{CheckpointConfig, ExecutorChoice, Member, TrainConfig};
+use crate::config::{ExecutorChoice, Member, TrainConfig};
 use crate::cpu::{self, CpuExecutor};
 use crate::data::{Dataset, Tables};
 use crate::error::{Error, Result};
@@ -22,7 +22,7 @@ use crate::tune::{self, Trial, Tuned};
 use crate::validation::{Validated, Validation};
 pub use prepare::plan_of;
 pub(crate) use prepare::single_threaded;
-use prepare::{arenas_of, open_device, validation_of};
+use prepare::{arenas_of, best_saver, open_device, validation_of};
 
 /// A run that is ready to start.
 pub struct Trainer {
@@ -114,7 +114,7 @@ impl Trainer {
         let start = checkpoint.map_or_else(|| Start::fresh(members.len()), Checkpoint::start);
         let arenas = arenas_of(&plan, &members, tables.as_ref().map(|t| &t.train), checkpoint)?;
         let params = arenas.scalars[Arena::Params as usize].clone();
-        let (executor, choice): (Box<dyn Executor>, _) = match &device {
+        let (mut executor, choice): (Box<dyn Executor>, _) = match &device {
             None => (Box::new(CpuExecutor::new(plan.clone(), hyper, arenas)), None),
             Some(device) => {
                 let (checked, steps) = (config.checked, config.steps - start.step.min(config.steps));
@@ -125,14 +125,13 @@ impl Trainer {
             }
         };
         run::check_pace(config.iters_per_submit, executor.capacity())?;
-        let best = config
-            .validate
-            .best
-            .as_ref()
-            .map(|path| Saver::open(&CheckpointConfig { path: path.clone(), every: None, keep: 0 }, None));
-        let best = best.transpose()?;
-        let kept = checkpoint.and_then(|c| c.best(&plan, &params));
-        let validation = validation_of(&config, &plan, tables.as_ref(), device.as_ref(), kept, &params)?;
+        let best = best_saver(&config)?;
+        let kept = (checkpoint.and_then(|c| c.best(&plan, &params)), checkpoint.and_then(Checkpoint::plateaus));
+        let mut validation = validation_of(&config, &plan, tables.as_ref(), device.as_ref(), kept, &params)?;
+        if let Some(scales) = validation.as_mut().and_then(Validation::take_scales) {
+            executor.scale_learning_rates(&scales);
+            observer.scaled(start.step, &scales);
+        }
         let adapter = device.map(|d| d.summary);
         let place = adapter.as_ref().map(|a| (a.to_string(), plan.step.products));
         let origin = Origin::new(&config, tables.as_ref(), executor.name(), place);

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::file::Checksum;
+use crate::config::PlateauConfig;
 use crate::config::{CheckpointConfig, ImageConfig, TableConfig, Task, TrainConfig, ValidateConfig};
 use crate::data::{Schema, Tables};
 use crate::error::{Error, Result};
@@ -41,6 +42,8 @@ pub struct Experiment {
     validate_every: Option<u64>,
     patience: Option<u64>,
     min_delta: f64,
+    reduce_on_plateau: Option<u64>,
+    plateau_factor: Option<f64>,
     checkpoint_best: Option<String>,
 }
 
@@ -120,6 +123,8 @@ impl Experiment {
                 .map(|_| config.validate.period(config.steps)),
             patience: config.validate.patience,
             min_delta: config.validate.min_delta,
+            reduce_on_plateau: config.validate.plateau.map(|plateau| plateau.patience),
+            plateau_factor: config.validate.plateau.map(|plateau| plateau.factor),
             checkpoint_best: config.validate.best.as_ref().map(|path| path.to_string_lossy().into_owned()),
         }
     }
@@ -168,6 +173,10 @@ impl Experiment {
                 every: self.validate_every,
                 patience: self.patience,
                 min_delta: self.min_delta,
+                plateau: self
+                    .reduce_on_plateau
+                    .zip(self.plateau_factor)
+                    .map(|(patience, factor)| PlateauConfig { patience, factor }),
                 best: self.checkpoint_best.as_ref().map(PathBuf::from),
             },
             ..TrainConfig::default()
@@ -178,6 +187,11 @@ impl Experiment {
     /// Whether its checkpoints keep the best parameters so far.
     pub(super) fn keeps_best(&self) -> bool {
         self.validate_every.is_some() && (self.patience.is_some() || self.checkpoint_best.is_some())
+    }
+
+    /// Whether its checkpoints keep what a plateau has made of the learning rate.
+    pub(super) fn has_plateau(&self) -> bool {
+        self.validate_every.is_some() && self.reduce_on_plateau.is_some() && self.plateau_factor.is_some()
     }
 
     /// Whether the best parameters are those that count in the end.

@@ -205,8 +205,8 @@ impl Checkpoint {
         let (inputs, outputs) = self.experiment.widths(self.schema.as_ref())?;
         let model = Model::new(inputs, &config.hidden, outputs, config.activation);
         let model = model.and_then(|model| model.with(config.layers.clone())).map_err(unusable)?;
-        let keeps_best = self.experiment.keeps_best();
-        Ok(all_tensors(&model, config.optimizer, config.accumulate, models, keeps_best))
+        let kept = (self.experiment.keeps_best(), self.experiment.has_plateau());
+        Ok(all_tensors(&model, config.optimizer, config.accumulate, models, kept))
     }
 
     /// Whether the state words can be.

@@ -16,6 +16,7 @@
 //!
 //! | `best.layers.0.kernel`, ... | F32 | as the parameters | those of the best validation so far, in a run that keeps them |
 //! | `best` | U32 | `(4)` | its loss (the words of an f64, the high one first), its step, validations since |
+//! | `plateau` | U32 | `(5)` | share of the learning rate and best loss (each as above), validations since, where it is reduced |
 //!
 //! In a run of several models each has a leading axis of models. The metadata is text: `format` (`fori checkpoint`),
 //! `format_version`, `fori_version`, `experiment` and `schema` (JSON), `executor`, `adapter`, `kernels` (JSON), and
@@ -41,7 +42,7 @@ use crate::error::{Error, Result};
 use crate::outcome::Start;
 use crate::plan::{Arena, Plan, Products};
 use crate::spec::{Model, Optimizer};
-use crate::validation::BestSoFar;
+use crate::validation::{BestSoFar, Kept, Plateau};
 
 /// The state of a run after a step, and what it takes to go on.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,7 +75,7 @@ const STATE: [(&str, usize); 4] = [("diverged", 1), ("key", 2), ("loss", 1), ("s
 
 /// Whether a tensor holds `f32`.
 fn is_float(name: &str) -> bool {
-    !matches!(name, "best" | "diverged" | "key" | "step")
+    !matches!(name, "best" | "diverged" | "key" | "plateau" | "step")
 }
 
 /// What stands before the name of a parameter of the best validation.
@@ -96,24 +97,27 @@ fn all_tensors(
     optimizer: Optimizer,
     accumulate: u32,
     models: usize,
-    keeps_best: bool,
+    (keeps_best, has_plateau): (bool, bool),
 ) -> BTreeMap<String, Vec<usize>> {
     let state = STATE.map(|(name, words)| (name.to_owned(), if words == 1 { vec![] } else { vec![words] }));
     let best = model.parameters().into_iter();
     let best = best.map(|(name, shape)| (format!("{BEST}{name}"), shape)).chain([("best".into(), vec![4])]);
-    let state = state.into_iter().chain(best.filter(|_| keeps_best));
+    let plateau = has_plateau.then(|| ("plateau".to_owned(), vec![5]));
+    let state = state.into_iter().chain(best.filter(|_| keeps_best)).chain(plateau);
     let lead = if models == 1 { None } else { Some(models) };
     let shaped = |(name, shape): (String, Vec<usize>)| (name, lead.into_iter().chain(shape).collect());
     trained_tensors(model, optimizer, accumulate).into_iter().chain(state).map(shaped).collect()
 }
 
 impl Checkpoint {
-    /// The state in `arenas`; `losses` are those of [`Start`], and `best` is what is kept of the best validation.
-    pub fn capture(of: &Origin, plan: &Plan, arenas: &Arenas<f32>, losses: &[f32], best: Option<&BestSoFar>) -> Self {
-        let step = &plan.step;
+    /// The state in `arenas`; `losses` are those of [`Start`], and `kept` is what is kept of the validation.
+    pub fn capture(of: &Origin, plan: &Plan, arenas: &Arenas<f32>, losses: &[f32], kept: Kept<'_>) -> Self {
+        let (step, Kept { best, plateaus }) = (&plan.step, kept);
+        let keeps = (best.is_some(), plateaus.is_some());
         let mut tensors = BTreeMap::new();
-        for (name, shape) in all_tensors(&step.model, step.optimizer, step.accumulate, step.models, best.is_some()) {
+        for (name, shape) in all_tensors(&step.model, step.optimizer, step.accumulate, step.models, keeps) {
             let words = (0..step.models).flat_map(|model| match (name.as_str(), arenas.state[model]) {
+                ("plateau", _) => plateaus.map_or_else(Vec::new, |plateaus| plateaus[model].words()),
                 ("best", _) => best.map_or_else(Vec::new, |best| best.words(model)),
                 (name, _) if name.starts_with(BEST) => {
                     let name = &name[BEST.len()..];
@@ -151,6 +155,12 @@ impl Checkpoint {
         for (model, state) in arenas.state.iter_mut().enumerate() {
             *state = [steps[model], keys[2 * model], keys[2 * model + 1], diverged[model]];
         }
+    }
+
+    /// The plateau of each model, if the run has any.
+    pub fn plateaus(&self) -> Option<Vec<Plateau>> {
+        let words = self.words("plateau");
+        (!words.is_empty()).then(|| words.chunks_exact(5).map(Plateau::from_words).collect())
     }
 
     /// What the run has kept of its best validation, if it did. `params` is the arena of its last parameters.

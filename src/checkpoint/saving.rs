@@ -1,6 +1,5 @@
 //! An observer that validates and writes checkpoints, and passes everything on to another.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use super::{Checkpoint, Origin, Saver, mark_diverged};
@@ -8,7 +7,7 @@ use crate::arenas::Arenas;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::plan::{Arena, Plan};
-use crate::run::{Observer, Outcome};
+use crate::run::{Flow, Observer, Outcome};
 use crate::score::Scores;
 use crate::validation::{Validated, Validation};
 
@@ -110,15 +109,15 @@ impl<'a> Saving<'a> {
         if diverged || saver.saved() == Some(outcome.steps) {
             return Ok(());
         }
-        let progress = self.validation.as_ref().and_then(Validation::progress);
-        saver.write(&Checkpoint::capture(self.origin, self.plan, arenas, &outcome.finite_losses, progress))
+        let kept = self.validation.as_ref().map(Validation::kept).unwrap_or_default();
+        saver.write(&Checkpoint::capture(self.origin, self.plan, arenas, &outcome.finite_losses, kept))
     }
 
     /// Writes the state of the best validation.
     fn write_best(&mut self, outcome: &Outcome, arenas: &Arenas<f32>) -> Result<()> {
         let Some(saver) = &mut self.best else { return Ok(()) };
-        let progress = self.validation.as_ref().and_then(Validation::progress);
-        saver.write(&Checkpoint::capture(self.origin, self.plan, arenas, &outcome.finite_losses, progress))
+        let kept = self.validation.as_ref().map(Validation::kept).unwrap_or_default();
+        saver.write(&Checkpoint::capture(self.origin, self.plan, arenas, &outcome.finite_losses, kept))
     }
 
     /// Notes that a checkpoint could not be written: a full disk may have room again at the next one, and the run is worth
@@ -148,12 +147,17 @@ impl Observer for Saving<'_> {
         self.observer.validated(step, scores)
     }
 
-    fn paused(&mut self, so_far: &Outcome, executor: &mut dyn Executor) -> Result<ControlFlow<()>> {
+    fn paused(&mut self, so_far: &Outcome, executor: &mut dyn Executor) -> Result<Flow> {
         let step = so_far.steps;
-        let mut better = false;
+        let (mut better, mut changed) = (false, false);
         if is_due(self.validation.as_ref().map(Validation::period), step) {
             let params = executor.read_arena(Arena::Params)?;
             better = self.validate(so_far, &params)?;
+            if let Some(scales) = self.validation.as_mut().and_then(Validation::take_scales) {
+                executor.scale_learning_rates(&scales);
+                self.observer.scaled(step, &scales);
+                changed = true;
+            }
         }
         let due = is_due(self.every, step);
         if due || better && self.best.is_some() {
@@ -171,8 +175,13 @@ impl Observer for Saving<'_> {
             }
         }
         if self.validation.as_ref().is_some_and(Validation::is_over) {
-            return Ok(ControlFlow::Break(()));
+            return Ok(Flow::Stop);
         }
-        self.observer.paused(so_far, executor)
+        let flow = self.observer.paused(so_far, executor)?;
+        Ok(if flow == Flow::Continue && changed { Flow::Changed } else { flow })
+    }
+
+    fn scaled(&mut self, step: u64, scales: &[f64]) {
+        self.observer.scaled(step, scales);
     }
 }

@@ -63,6 +63,7 @@ impl OptimizerArgs {
             nesterov: f64::from(u8::from(self.nesterov)),
             clip_value: self.clip_value,
             clip_norm: self.clip_norm,
+            scale: defaults.scale,
         }
     }
 
@@ -105,6 +106,7 @@ mod tests {
                 nesterov: 1.0,
                 clip_value: 0.7,
                 clip_norm: 0.8,
+                scale: 1.0,
             };
             assert_eq!(hyper(&format!("--optimizer {optimizer} {given}")), want, "{optimizer} with all flags");
         }

@@ -34,6 +34,8 @@ pub(super) struct Console {
     metrics: Option<MetricsWriter>,
     /// The last step seen, its losses and when that was: its row waits for a validation.
     last: Option<(u64, Vec<f32>, f64)>,
+    /// What the learning rates are multiplied with; empty where nothing lowers them.
+    scales: Vec<f64>,
     /// The last step whose validation was printed.
     validation_printed: u64,
     bar: Option<ProgressBar>,
@@ -62,6 +64,7 @@ impl Console {
             metrics_every: log_every.unwrap_or_else(|| config.steps.div_ceil(1000)),
             metrics,
             last: None,
+            scales: Vec::new(),
             validation_printed: 0,
             bar: None,
             quiet,
@@ -131,7 +134,8 @@ impl Console {
         for (model, (&loss, member)) in losses.iter().zip(&self.members).enumerate() {
             let validation = scores.get(model).map_or_else(Vec::new, Scores::named);
             let model = (self.members.len() > 1).then_some(model);
-            let learning_rate = self.config.learning_rate(member, step - 1);
+            let scale = self.scales.get(model.unwrap_or(0)).copied().unwrap_or(1.0);
+            let learning_rate = scale * self.config.learning_rate(member, step - 1);
             metrics.write(&Row { step, model, loss, learning_rate, elapsed_s, validation })?;
         }
         Ok(())
@@ -224,6 +228,14 @@ impl Observer for Console {
             say(format_args!("step {step:>9}  validation {}", scores_text(scores)));
         }
         Ok(())
+    }
+
+    fn scaled(&mut self, step: u64, scales: &[f64]) {
+        if step > 0 && !self.quiet && self.bar.is_none() && scales != self.scales {
+            let least = scales.iter().copied().fold(f64::INFINITY, f64::min);
+            say(format_args!("step {step:>9}  learning rate times {least:?} from here on, on a plateau"));
+        }
+        self.scales = scales.to_vec();
     }
 
     fn notice(&mut self, text: &str) {

@@ -167,7 +167,12 @@ fn names(names: &[String]) -> String {
     if names.is_empty() { "none".into() } else { names.join(",") }
 }
 
+/// The flags that a checkpoint has an opinion of.
 fn flags() -> Vec<Flag> {
+    data_flags().into_iter().chain(other_flags()).collect()
+}
+
+fn data_flags() -> Vec<Flag> {
     vec![
         task_flag!("task", Task::Linreg { .. } => "linreg".into()),
         task_flag!("inputs", Task::Linreg { inputs, .. } => inputs.to_string()),
@@ -182,6 +187,11 @@ fn flags() -> Vec<Flag> {
         task_flag!("weight_column", Task::Table(t) => names(t.weight.as_slice())),
         task_flag!("missing", Task::Table(t) => t.missing.to_string()),
         task_flag!("no_standardize", Task::Table(t) => (!t.standardize).to_string()),
+    ]
+}
+
+fn other_flags() -> Vec<Flag> {
+    vec![
         Flag { text: |c| widths(&c.hidden), ..flag!("hidden", Not, hidden) },
         named_flag!("activation", Not, activation),
         flag!("dropout", Not, layers.dropout),
@@ -228,6 +238,8 @@ fn flags() -> Vec<Flag> {
         flag!("validate_every", Change, validate.every),
         flag!("patience", Change, validate.patience),
         flag!("min_delta", Change, validate.min_delta),
+        flag!("reduce_on_plateau", Change, validate.plateau),
+        Flag { name: "plateau_factor", ..flag!("reduce_on_plateau", Change, validate.plateau) },
         flag!("checkpoint_best", Change, validate.best),
     ]
 }

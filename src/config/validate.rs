@@ -12,8 +12,19 @@ pub struct ValidateConfig {
     pub patience: Option<u64>,
     /// By how much a loss must be lower to be better. Default 0.
     pub min_delta: f64,
+    /// When the learning rate is lowered. Default never.
+    pub plateau: Option<PlateauConfig>,
     /// Where the state is written whenever a model has a better loss than all before. Default nowhere.
     pub best: Option<PathBuf>,
+}
+
+/// How the learning rate of a model is lowered whose validation loss has stopped falling.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PlateauConfig {
+    /// Validations without a loss that is lower by a ten-thousandth.
+    pub patience: u64,
+    /// What the learning rate is then multiplied with.
+    pub factor: f64,
 }
 
 impl ValidateConfig {

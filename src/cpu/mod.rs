@@ -121,6 +121,10 @@ impl Executor for CpuExecutor {
         CAPACITY
     }
 
+    fn scale_learning_rates(&mut self, scales: &[f64]) {
+        self.hyper.iter_mut().zip(scales).for_each(|(hyper, &scale)| hyper.scale = scale);
+    }
+
     fn enqueue(&mut self, chunk: Chunk) -> Result<()> {
         let models = self.plan.step.models;
         let mut losses = Vec::with_capacity(chunk.steps * models);

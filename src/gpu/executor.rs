@@ -222,6 +222,10 @@ impl Executor for GpuExecutor {
         self.timer = if on { Timer::new(&self.device) } else { None };
     }
 
+    fn scale_learning_rates(&mut self, scales: &[f64]) {
+        self.hyper.iter_mut().zip(scales).for_each(|(hyper, &scale)| hyper.scale = scale);
+    }
+
     fn enqueue(&mut self, chunk: Chunk) -> Result<()> {
         let staging = self.staging.pop().ok_or_else(|| Error::Device("more than two chunks in flight".into()))?;
         let mut report = Report::of(chunk);

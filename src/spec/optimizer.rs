@@ -63,6 +63,8 @@ pub struct Hyperparameters {
     pub clip_value: f64,
     /// All gradients of a model are scaled down together to this norm, after `clip_value`. Default 0, which is no limit.
     pub clip_norm: f64,
+    /// Share of the scheduled learning rate that a plateau has left. Default 1; it is no setting of its own.
+    pub scale: f64,
 }
 
 /// The rows of [`Hyperparameters::constants`].
@@ -80,6 +82,7 @@ impl Default for Hyperparameters {
             nesterov: 0.0,
             clip_value: 0.0,
             clip_norm: 0.0,
+            scale: 1.0,
         }
     }
 }
@@ -98,7 +101,7 @@ impl Hyperparameters {
     pub fn at_step<T: Float>(&self, schedule: &Schedule, count: u64) -> [T; 4] {
         #[expect(clippy::cast_precision_loss, reason = "a count of updates is far below 2^53")]
         let t = (count + 1) as f64;
-        let learning_rate = schedule.at(self.learning_rate, count);
+        let learning_rate = self.scale * schedule.at(self.learning_rate, count);
         let correction = |decay: f64, t| 1.0 / (1.0 - decay.powf(t));
         [learning_rate, correction(self.b1, t), correction(self.b2, t), correction(self.b1, t + 1.0)].map(lit)
     }

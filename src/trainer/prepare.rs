@@ -1,8 +1,10 @@
 //! What a run is made of: tables, plan, device, arenas, validation.
 
+use std::path::PathBuf;
+
 use crate::arenas::Arenas;
-use crate::checkpoint::Checkpoint;
-use crate::config::{ExecutorChoice, Member, TableConfig, Task, TrainConfig};
+use crate::checkpoint::{Checkpoint, Saver};
+use crate::config::{CheckpointConfig, ExecutorChoice, Member, TableConfig, Task, TrainConfig};
 use crate::cpu::CpuExecutor;
 use crate::data::{self, Dataset, Tables};
 use crate::error::{Error, Result};
@@ -11,7 +13,7 @@ use crate::plan::{Plan, Source, TrainStep};
 use crate::recover::{Rebuild, answering_on};
 use crate::run::Observer;
 use crate::spec::{Hyperparameters, Loss, Model, TargetKind};
-use crate::validation::{BestSoFar, Evaluator, Validation};
+use crate::validation::{BestSoFar, Evaluator, Plateau, Validation};
 
 /// The arenas that a run starts from.
 pub(super) fn arenas_of(
@@ -79,13 +81,22 @@ fn check_loss(config: &TrainConfig) -> Result<()> {
     Ok(())
 }
 
+/// What writes the state of the best validation, where the config asks for it.
+///
+/// # Errors
+/// [`Error::Usage`] when the file cannot be written.
+pub(super) fn best_saver(config: &TrainConfig) -> Result<Option<Saver>> {
+    let open = |path: &PathBuf| Saver::open(&CheckpointConfig { path: path.clone(), every: None, keep: 0 }, None);
+    config.validate.best.as_ref().map(open).transpose()
+}
+
 /// What validates a run, where it has rows for it. `kept` is what a resumed run has kept of its best.
 pub(super) fn validation_of(
     config: &TrainConfig,
     plan: &Plan,
     tables: Option<&Tables>,
     device: Option<&Device>,
-    kept: Option<BestSoFar>,
+    kept: (Option<BestSoFar>, Option<Vec<Plateau>>),
     params: &[f32],
 ) -> Result<Option<Validation>> {
     let Some((tables, rows)) = tables.and_then(|t| Some((t, t.validation.as_ref()?))) else { return Ok(None) };

@@ -1,8 +1,10 @@
 //! Validation: scores over rows that are not trained on, the best parameters so far, and when to stop.
 
 mod evaluator;
+mod plateau;
 
 pub use evaluator::Evaluator;
+pub use plateau::Plateau;
 
 use crate::arenas::Arenas;
 use crate::config::ValidateConfig;
@@ -107,7 +109,20 @@ pub struct Validation {
     evaluator: Evaluator,
     /// What is kept of the best, where the config asks for it.
     progress: Option<BestSoFar>,
+    /// Of each model, where the config asks for it.
+    plateaus: Option<Vec<Plateau>>,
+    /// Whether a learning rate is another since it was asked for.
+    rescaled: bool,
     last: Option<(u64, Vec<Scores>)>,
+}
+
+/// What a checkpoint keeps of a validation.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Kept<'a> {
+    /// The best parameters.
+    pub best: Option<&'a BestSoFar>,
+    /// The learning rates.
+    pub plateaus: Option<&'a [Plateau]>,
 }
 
 impl Validation {
@@ -117,12 +132,14 @@ impl Validation {
         config: ValidateConfig,
         steps: u64,
         evaluator: Evaluator,
-        progress: Option<BestSoFar>,
+        (progress, plateaus): (Option<BestSoFar>, Option<Vec<Plateau>>),
         (models, params): (usize, &[f32]),
     ) -> Self {
         let period = config.period(steps);
         let progress = config.keeps_best().then(|| progress.unwrap_or_else(|| BestSoFar::new(models, params)));
-        Self { config, period, evaluator, progress, last: None }
+        let plateaus = config.plateau.map(|_| plateaus.unwrap_or_else(|| vec![Plateau::default(); models]));
+        let rescaled = plateaus.is_some();
+        Self { config, period, evaluator, progress, plateaus, rescaled, last: None }
     }
 
     /// Steps between two validations.
@@ -136,9 +153,16 @@ impl Validation {
         best.fold(f64::INFINITY, |least, best| least.min(best.loss))
     }
 
-    /// What is kept of the best, where the config asks for it.
-    pub fn progress(&self) -> Option<&BestSoFar> {
-        self.progress.as_ref()
+    /// What a checkpoint keeps of it.
+    pub fn kept(&self) -> Kept<'_> {
+        Kept { best: self.progress.as_ref(), plateaus: self.plateaus.as_deref() }
+    }
+
+    /// What the learning rates are to be multiplied with, if that is another than when it was asked for before.
+    pub fn take_scales(&mut self) -> Option<Vec<f64>> {
+        let rescaled = std::mem::take(&mut self.rescaled);
+        let scales = self.plateaus.as_ref().filter(|_| rescaled)?.iter().map(|plateau| plateau.scale);
+        Some(scales.collect())
     }
 
     /// Validates the parameters of `step`, of all models.
@@ -148,8 +172,15 @@ impl Validation {
     pub fn validate(&mut self, step: u64, params: &[f32]) -> Result<&[Scores]> {
         let scores = self.evaluator.scores(params)?;
         // A run that ends between two periods validates once more, which one that goes on from there must not notice.
-        if let Some(progress) = self.progress.as_mut().filter(|_| step.is_multiple_of(self.period)) {
-            progress.take(step, &scores, params, self.config.min_delta);
+        if step.is_multiple_of(self.period) {
+            if let Some(progress) = &mut self.progress {
+                progress.take(step, &scores, params, self.config.min_delta);
+            }
+            if let (Some(plateaus), Some(config)) = (&mut self.plateaus, &self.config.plateau) {
+                for (plateau, scores) in plateaus.iter_mut().zip(&scores) {
+                    self.rescaled |= plateau.take(scores.loss(), config);
+                }
+            }
         }
         let (_, scores) = self.last.insert((step, scores));
         Ok(scores)

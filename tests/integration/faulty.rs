@@ -87,6 +87,8 @@ impl Executor for Faulty {
         self.per_dispatch = steps.clamp(1, self.per_dispatch);
     }
 
+    fn scale_learning_rates(&mut self, _: &[f64]) {}
+
     fn enqueue(&mut self, chunk: Chunk) -> Result<()> {
         assert!(chunk.steps >= 1 && chunk.steps <= self.capacity(), "{chunk:?} is within the capacity");
         assert!(chunk.iters_per_submit >= 1 && chunk.iters_per_submit <= chunk.steps, "{chunk:?} can be divided");

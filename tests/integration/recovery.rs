@@ -74,6 +74,8 @@ impl Executor for Scripted {
         128
     }
 
+    fn scale_learning_rates(&mut self, _: &[f64]) {}
+
     fn enqueue(&mut self, chunk: Chunk) -> Result<()> {
         self.call(At::Enqueue)?;
         let number = self.script.borrow().chunks.len();
@@ -298,6 +300,8 @@ impl Executor for Doomed {
     fn capacity(&self) -> usize {
         self.inner.capacity()
     }
+    fn scale_learning_rates(&mut self, _: &[f64]) {}
+
     fn enqueue(&mut self, chunk: Chunk) -> Result<()> {
         let last = self.chunks_left == 0;
         self.chunks_left = self.chunks_left.wrapping_sub(1);

@@ -208,3 +208,27 @@ fn what_a_run_reports_is_what_evaluate_says_of_its_checkpoint() {
         }
     }
 }
+
+#[test]
+fn the_learning_rate_falls_on_a_plateau_and_a_resumed_run_keeps_it() {
+    for models in ["", "--sweep learning_rate=1e-2,1e-4"] {
+        let dir = Dir::new();
+        noisy(&dir);
+        let data = RUN.replace("--learning-rate 1e-2 ", "");
+        let flags = format!(
+            "train {data} {models} --executor cpu --validate-every 5 --reduce-on-plateau 3 --plateau-factor 0.5"
+        );
+        dir.run(&format!("{flags} --steps 400 --checkpoint whole --metrics m.csv --log-every 1")).exits(0);
+        dir.run(&format!("{flags} --steps 112 --checkpoint parts")).exits(0);
+        dir.run("train --resume parts --steps 233 -q").exits(0);
+        dir.run("train --resume parts --steps 400 -q").exits(0);
+        assert!(dir.bytes("whole") == dir.bytes("parts"), "checkpoints of {flags}");
+        let metrics = dir.read("m.csv");
+        let rates: Vec<f64> =
+            metrics.lines().skip(1).filter_map(|row| row.split(',').rev().nth(5)?.parse().ok()).collect();
+        let (first, last) = (rates[0], rates[rates.len() - 1]);
+        assert!(last < first, "the learning rate of the last step, {last}, and of the first, {first}");
+        let halvings = (first / last).log2();
+        assert!(!models.is_empty() || (halvings - halvings.round()).abs() < 1e-9, "{first} to {last} in halves");
+    }
+}
