@@ -6,6 +6,7 @@ mod data;
 mod describe;
 mod doctor;
 mod evaluate;
+mod experiment;
 mod export;
 mod import;
 mod inspect;
@@ -24,6 +25,7 @@ mod validate;
 mod values;
 mod which;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, parser::ValueSource};
@@ -64,9 +66,18 @@ enum Command {
 
 /// Parses the command line, runs the command, prints `error: ...` where it fails, and returns the exit code.
 pub fn main() -> ExitCode {
-    let matches = match command().try_get_matches() {
+    let args: Vec<_> = std::env::args_os().collect();
+    let (all, experiment) = match experiment::expand(&args, &command()) {
+        Ok(expanded) => expanded,
+        Err(error) => return failed(&error),
+    };
+    let matches = match command().try_get_matches_from(all) {
         Ok(matches) => matches,
         Err(error) => {
+            let with = |entries: &[_]| command().try_get_matches_from(experiment::join(&args, entries)).err();
+            if let Some(error) = experiment.and_then(|experiment| experiment.explain(&error, with)) {
+                return failed(&error);
+            }
             let failed = error.use_stderr();
             // A closed pipe is all that printing can fail of.
             let _ = error.print();
@@ -74,16 +85,15 @@ pub fn main() -> ExitCode {
         }
     };
     let parsed = Cli::from_arg_matches(&matches).map_err(|e| Error::Usage(e.to_string()));
-    let given = matches.subcommand().map_or_else(Given::default, |(_, matches)| Given::of(matches));
-    let encoding = matches.subcommand().and_then(|(_, m)| m.try_get_one::<String>("encoding").ok().flatten());
-    let refused = refuse_swept_flags(&matches).and_then(|()| layers::check(encoding.map(String::as_str), &given));
-    match refused.and(parsed).and_then(|cli| run(&cli, &given)) {
+    match refuse(&matches).and(parsed).and_then(|cli| run(&cli, &matches)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            progress::complain(&error);
-            ExitCode::from(error.exit_code())
-        }
+        Err(error) => failed(&experiment.iter().fold(error, |error, experiment| experiment.translate(error))),
     }
+}
+
+fn failed(error: &Error) -> ExitCode {
+    progress::complain(error);
+    ExitCode::from(error.exit_code())
 }
 
 /// The flags. A value may begin with a minus sign, so that the message about it says what was expected.
@@ -96,9 +106,9 @@ fn command() -> clap::Command {
     })
 }
 
-fn run(cli: &Cli, given: &Given) -> Result<()> {
+fn run(cli: &Cli, matches: &ArgMatches) -> Result<()> {
     match &cli.command {
-        Command::Train(args) => train::run(args, given),
+        Command::Train(args) => matches.subcommand().map_or(Ok(()), |(_, matches)| train::run(args, matches)),
         Command::Bench(args) => bench::run(args),
         Command::Adapters(args) => adapters::run(args),
         Command::Doctor(args) => doctor::run(args),
@@ -111,6 +121,18 @@ fn run(cli: &Cli, given: &Given) -> Result<()> {
         Command::Import(args) => import::run(args),
         Command::Plan(args) => plan::run(args),
     }
+}
+
+/// Fails where flags contradict each other in a way that clap does not know.
+fn refuse(matches: &ArgMatches) -> Result<()> {
+    let given = matches.subcommand().map_or_else(Given::default, |(_, matches)| Given::of(matches));
+    let encoding = matches.subcommand().and_then(|(_, m)| m.try_get_one::<String>("encoding").ok().flatten());
+    refuse_swept_flags(matches).and_then(|()| layers::check(encoding.map(String::as_str), &given))
+}
+
+/// Whether arguments can be said together.
+fn possible(args: &[OsString]) -> bool {
+    command().try_get_matches_from(args).is_ok_and(|matches| refuse(&matches).is_ok())
 }
 
 /// Fails where a hyperparameter is both swept and set by its own flag.

@@ -67,7 +67,7 @@ pub(super) struct ScheduleArgs {
 
 /// The value of `--boundaries`.
 #[derive(Debug, Clone)]
-struct Boundaries(Vec<(u64, f64)>);
+pub(super) struct Boundaries(Vec<(u64, f64)>);
 
 /// Updates and factors with commas between them, in any order.
 fn boundaries(text: &str) -> Result<Boundaries, String> {

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
+use clap::{ArgMatches, Args};
 
 use super::data::DataArgs;
+use super::experiment;
 use super::layers::LayerArgs;
 use super::optimizer::OptimizerArgs;
 use super::output::say;
@@ -122,9 +123,13 @@ impl DeviceArgs {
 /// Arguments of `fori train`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fori train\n  fori train --data table.csv --target price --hidden 128,128 --steps 50000"
+    after_help = "Examples:\n  fori train\n  fori train --data table.csv --target price --hidden 128,128 --steps 50000\n  fori train experiment.toml --seed 1"
 )]
 pub(super) struct TrainArgs {
+    /// Take what the flags leave out from a TOML file. Its keys are the names of flags with underscores; relative paths in it
+    /// begin in its folder.
+    #[arg(value_name = "EXPERIMENT.toml")]
+    experiment: Option<PathBuf>,
     #[command(flatten)]
     model: ModelArgs,
     #[command(flatten)]
@@ -138,6 +143,10 @@ pub(super) struct TrainArgs {
     /// Steps (parameter updates) to train.
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = values::whole::<u64>(1..=4_000_000_000), help_heading = "Training")]
     steps: u64,
+    /// Write the whole experiment, every value resolved, into a TOML file before training starts: `fori train FILE.toml` repeats
+    /// the run.
+    #[arg(long, value_name = "FILE.toml", conflicts_with = "resume", help_heading = "Output")]
+    save_experiment: Option<PathBuf>,
     /// Report every N-th step, and the last one [default: about 20 reports on the screen, 1,000 in a metrics file]
     #[arg(long, value_name = "N", value_parser = values::whole::<u64>(1..=u64::MAX), help_heading = "Output")]
     log_every: Option<u64>,
@@ -219,8 +228,8 @@ pub(super) fn name_flag(error: Error, config: &TrainConfig) -> Error {
 }
 
 /// Trains, reporting on the way.
-pub(super) fn run(args: &TrainArgs, given: &Given) -> Result<()> {
-    let (config, resumed) = resume::config(args, given)?;
+pub(super) fn run(args: &TrainArgs, matches: &ArgMatches) -> Result<()> {
+    let (config, resumed) = resume::config(args, &Given::of(matches))?;
     args.validate.check(&config)?;
     let members = config.members()?;
     let from = resumed.as_ref().map(|checkpoint| checkpoint.step());
@@ -231,6 +240,9 @@ pub(super) fn run(args: &TrainArgs, given: &Given) -> Result<()> {
         _ => Trainer::new(config.clone(), &mut console),
     };
     let trainer = trainer.map_err(|e| name_flag(e, &config))?;
+    if let Some(path) = &args.save_experiment {
+        experiment::save(path, args.experiment.as_deref(), matches, &config, &trainer)?;
+    }
     console.start(&trainer);
     let trained = match trainer.train(stop, &mut console) {
         Ok(trained) => trained,

@@ -40,7 +40,7 @@ pub(super) fn unknown(names: &[&str], wanted: &str) -> String {
 }
 
 /// The name that differs from `wanted` in at most a third of its characters, if there is one.
-fn closest<'a>(names: &[&'a str], wanted: &str) -> Option<&'a str> {
+pub(crate) fn closest<'a>(names: &[&'a str], wanted: &str) -> Option<&'a str> {
     let wanted: Vec<char> = wanted.to_lowercase().chars().collect();
     let (edits, name) = names.iter().map(|n| (distance(&n.to_lowercase(), &wanted), n)).min_by_key(|best| best.0)?;
     (edits * 3 <= wanted.len().max(name.chars().count())).then_some(name)

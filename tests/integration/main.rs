@@ -25,6 +25,7 @@ mod cpu;
 mod csv_damage;
 mod dependencies;
 mod doctor;
+mod experiments;
 mod exports;
 mod faulty;
 mod format_damage;
