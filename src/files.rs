@@ -3,6 +3,8 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use tempfile::NamedTempFile;
+
 use crate::error::{Error, Result};
 
 /// Gives a file new contents: they are written beside it, handed to the disk, and renamed. A link stays a link, and a stream,
@@ -11,26 +13,55 @@ use crate::error::{Error, Result};
 /// # Errors
 /// [`Error::Usage`] when it cannot be written; it is then as it was.
 pub fn replace(flag: &str, path: &Path, bytes: &[u8]) -> Result<()> {
-    let refuse = |text: String| Error::Usage(format!("{flag} {}: {text}", path.display()));
-    if path.is_dir() || path.file_name().is_none() {
-        return Err(refuse("expected a file, found a folder; add the name of a file".into()));
+    replace_all(flag, &[(path, bytes)])
+}
+
+/// Gives files new contents, as [`replace`] does one. None is renamed before all are written.
+///
+/// # Errors
+/// [`Error::Usage`] when one cannot be written; all are then as they were.
+pub fn replace_all(flag: &str, files: &[(&Path, &[u8])]) -> Result<()> {
+    let written = files.iter().map(|&(path, bytes)| Written::new(flag, path, bytes));
+    written.collect::<Result<Vec<_>>>()?.into_iter().try_for_each(Written::rename)
+}
+
+/// A file that is about to have its name.
+enum Written<'a> {
+    Beside(NamedTempFile, PathBuf),
+    Stream(&'a Path, &'a [u8]),
+}
+
+impl<'a> Written<'a> {
+    fn new(flag: &str, path: &'a Path, bytes: &'a [u8]) -> Result<Self> {
+        let refuse = |text: String| Error::Usage(format!("{flag} {}: {text}", path.display()));
+        if path.is_dir() || path.file_name().is_none() {
+            return Err(refuse("expected a file, found a folder; add the name of a file".into()));
+        }
+        if path.metadata().is_ok_and(|found| !found.is_file()) {
+            return Ok(Self::Stream(path, bytes));
+        }
+        let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let folder = folder_of(&target);
+        if !folder.is_dir() {
+            return Err(refuse(format!("there is no folder {}; make it first", folder.display())));
+        }
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".").suffix(".partial");
+        // As any other file that is made, not for the user alone.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let mut file =
+            builder.tempfile_in(&folder).map_err(|e| refuse(format!("its folder cannot be written: {e}")))?;
+        file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(|e| Error::io(&target, e))?;
+        Ok(Self::Beside(file, target))
     }
-    if path.metadata().is_ok_and(|found| !found.is_file()) {
-        return std::fs::write(path, bytes).map_err(|e| Error::io(path, e));
+
+    fn rename(self) -> Result<()> {
+        match self {
+            Self::Beside(file, target) => file.persist(&target).map(|_| ()).map_err(|e| Error::io(&target, e.error)),
+            Self::Stream(path, bytes) => std::fs::write(path, bytes).map_err(|e| Error::io(path, e)),
+        }
     }
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    let folder = folder_of(&target);
-    if !folder.is_dir() {
-        return Err(refuse(format!("there is no folder {}; make it first", folder.display())));
-    }
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".").suffix(".partial");
-    // As any other file that is made, not for the user alone.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(&folder).map_err(|e| refuse(format!("its folder cannot be written: {e}")))?;
-    file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(|e| Error::io(&target, e))?;
-    file.persist(&target).map(|_| ()).map_err(|e| Error::io(&target, e.error))
 }
 
 fn folder_of(path: &Path) -> PathBuf {

@@ -10,22 +10,23 @@ use crate::arenas::Arenas;
 use crate::checkpoint::{Checkpoint, Origin};
 use crate::config::{ExecutorChoice, TrainConfig};
 use crate::error::{Error, Result};
-use crate::network::{Dense, Naming, transposed};
+use crate::network::{Naming, Tensor, transposed};
 use crate::outcome::Start;
 use crate::spec::Model;
 use crate::trainer::plan_of;
 use crate::validation::Kept;
 
-/// Reads the dense layers of a network.
+/// Reads the weights of a network: all tensors of [`Model::parameters`] and [`Model::constants`], by their names there.
 ///
 /// Kernels are the tensors of two axes whose name ends with `kernel` (Flax, shape `(in, out)`) or `weight` (PyTorch, shape
 /// `(out, in)`); without a naming, the one that occurs is taken. Their order is that of their names, where numbers are
-/// compared as numbers: `0, 2, 10` and `fc1, fc2`. The bias of a layer has the same name but for its last part. Where there
-/// are tensors of just the names of [`Naming::Flax`], others are not looked at.
+/// compared as numbers: `0, 2, 10` and `fc1, fc2`. The bias of a layer has the same name but for its last part. Layer
+/// normalization is found likewise, as tensors of one axis whose name ends with `scale` (Flax) or `weight` (PyTorch). Where
+/// there are tensors of just the names of [`Naming::Flax`], others are not looked at.
 ///
 /// # Errors
 /// [`Error::Data`] when the file cannot be read, or does not have the layers of `model`; the text lists what it has.
-pub fn read(path: &Path, naming: Option<Naming>, model: &Model) -> Result<Vec<Dense>> {
+pub fn read(path: &Path, naming: Option<Naming>, model: &Model) -> Result<Vec<Tensor>> {
     let refuse = |text: String| Error::Data(format!("{}: {text}", path.display()));
     if path.exists() && !path.is_file() {
         return Err(refuse("expected a safetensors file, found something else".into()));
@@ -33,7 +34,7 @@ pub fn read(path: &Path, naming: Option<Naming>, model: &Model) -> Result<Vec<De
     let bytes = std::fs::read(path).map_err(|e| refuse(e.to_string()))?;
     let file = SafeTensors::deserialize(&bytes)
         .map_err(|e| refuse(format!("expected a safetensors file, as safetensors.numpy.save_file writes it: {e}")))?;
-    layers(&file, naming, model).map_err(refuse)
+    weights(&file, naming, model).map_err(refuse)
 }
 
 /// A checkpoint before the first step, of which every model has the weights of a file.
@@ -42,39 +43,57 @@ pub fn read(path: &Path, naming: Option<Naming>, model: &Model) -> Result<Vec<De
 /// As [`read`] and [`plan_of`].
 pub fn checkpoint(config: &TrainConfig, path: &Path, naming: Option<Naming>) -> Result<Checkpoint> {
     let members = config.members()?;
-    if config.layers.layer_norm {
-        return Err(Error::Usage("weights of networks with --layer-norm cannot be imported yet: leave it out".into()));
-    }
     let (tables, plan) = plan_of(config, members.len())?;
     let seeds: Vec<_> = members.iter().map(|member| member.seed).collect();
     let mut arenas = Arenas::initial(&plan, &seeds, tables.as_ref().map(|tables| &tables.train), 0.0)?;
-    for (layer, dense) in read(path, naming, &plan.step.model)?.iter().enumerate() {
-        for model in 0..members.len() {
-            arenas.set(&plan, model, &format!("layers.{layer}.kernel"), &dense.kernel);
-            arenas.set(&plan, model, &format!("layers.{layer}.bias"), &dense.bias);
-        }
+    for Tensor { name, values, .. } in read(path, naming, &plan.step.model)? {
+        (0..members.len()).for_each(|model| arenas.set(&plan, model, &name, &values));
     }
     let origin = Origin::new(config, tables.as_ref(), ExecutorChoice::Auto.name(), None);
     Ok(Checkpoint::capture(&origin, &plan, &arenas, &Start::fresh(members.len()).losses, Kept::default()))
 }
 
-fn layers(file: &SafeTensors<'_>, naming: Option<Naming>, model: &Model) -> Result<Vec<Dense>, String> {
+fn weights(file: &SafeTensors<'_>, naming: Option<Naming>, model: &Model) -> Result<Vec<Tensor>, String> {
     let naming = naming.map_or_else(|| found_naming(file), Ok)?;
-    let kernels = kernels(file, naming, model.layers().len());
-    if kernels.len() != model.layers().len() {
-        return Err(format!(
-            "the network has {} dense layers, and the file has {} tensors of two axes named ...{}: {}",
-            model.layers().len(),
-            kernels.len(),
-            last_part(naming),
-            listed(file)
-        ));
+    let named = |name: String, shape: Vec<usize>, values| Tensor { name, shape, values };
+    let mut tensors = Vec::new();
+    let kernels = found(file, "layers", last_part(naming), 2);
+    expect_count(
+        file,
+        model.layers().len(),
+        "dense layers",
+        kernels.len(),
+        &format!("two axes named ...{}", last_part(naming)),
+    )?;
+    for (layer, (name, (inputs, outputs))) in kernels.iter().zip(model.layers()).enumerate() {
+        let values = kernel(file, naming, name, [inputs, outputs])?;
+        tensors.push(named(format!("layers.{layer}.kernel"), vec![inputs, outputs], values));
+        let values = tensor(file, &sibling(name, last_part(naming)), &[outputs])?;
+        tensors.push(named(format!("layers.{layer}.bias"), vec![outputs], values));
     }
-    kernels
-        .iter()
-        .zip(model.layers())
-        .map(|(name, (inputs, outputs))| layer(file, naming, name, inputs, outputs))
-        .collect()
+    let part = if naming == Naming::Pytorch { "weight" } else { "scale" };
+    let (scales, layers) =
+        (found(file, "norms", part, 1), (0..model.layers().len()).filter(|&layer| model.has_norm(layer)));
+    let what = "layers with --layer-norm";
+    expect_count(file, layers.clone().count(), what, scales.len(), &format!("one axis named ...{part}"))?;
+    for (name, layer) in scales.iter().zip(layers) {
+        let shape = vec![model.widths[layer + 1]];
+        for (name, part) in [(name.clone(), "scale"), (sibling(name, part), "bias")] {
+            tensors.push(named(format!("norms.{layer}.{part}"), shape.clone(), tensor(file, &name, &shape)?));
+        }
+    }
+    for (name, shape) in model.constants() {
+        let values = tensor(file, &name, &shape)?;
+        tensors.push(named(name, shape, values));
+    }
+    Ok(tensors)
+}
+
+fn expect_count(file: &SafeTensors<'_>, has: usize, what: &str, found: usize, tensors: &str) -> Result<(), String> {
+    if found == has {
+        return Ok(());
+    }
+    Err(format!("the network has {has} {what}, and the file has {found} tensors of {tensors}: {}", listed(file)))
 }
 
 /// What the name of a kernel ends with.
@@ -91,12 +110,13 @@ fn prefix<'a>(name: &'a str, part: &str) -> Option<&'a str> {
     if prefix.is_empty() { Some("") } else { prefix.strip_suffix(['.', '/', '_']) }
 }
 
-fn is_kernel(file: &SafeTensors<'_>, name: &str, naming: Naming) -> bool {
-    prefix(name, last_part(naming)).is_some() && file.tensor(name).is_ok_and(|tensor| tensor.shape().len() == 2)
+fn is_named(file: &SafeTensors<'_>, name: &str, part: &str, axes: usize) -> bool {
+    prefix(name, part).is_some() && file.tensor(name).is_ok_and(|tensor| tensor.shape().len() == axes)
 }
 
 fn found_naming(file: &SafeTensors<'_>) -> Result<Naming, String> {
-    let found = Naming::ALL.iter().find(|naming| file.names().iter().any(|name| is_kernel(file, name, **naming)));
+    let found =
+        Naming::ALL.iter().find(|naming| file.names().iter().any(|name| is_named(file, name, last_part(**naming), 2)));
     found.copied().ok_or_else(|| {
         format!(
             "it has no tensor of two axes whose name ends with kernel (Flax) or weight (PyTorch); it has {}",
@@ -105,16 +125,23 @@ fn found_naming(file: &SafeTensors<'_>) -> Result<Naming, String> {
     })
 }
 
-/// The names of the kernels, first layer first.
-fn kernels(file: &SafeTensors<'_>, naming: Naming, layers: usize) -> Vec<String> {
-    let own: Vec<_> = (0..layers).map(|layer| format!("layers.{layer}.{}", last_part(naming))).collect();
-    if own.iter().all(|name| file.tensor(name).is_ok()) {
+/// The names of the tensors of a number of axes that end with `part`, first layer first: the checkpoint's own where it has them,
+/// as `layers.0.kernel`.
+fn found(file: &SafeTensors<'_>, own: &str, part: &str, axes: usize) -> Vec<String> {
+    let own = (0..).map(|layer| format!("{own}.{layer}.{part}"));
+    let own: Vec<_> = own.take_while(|name| file.tensor(name).is_ok()).collect();
+    if !own.is_empty() {
         return own;
     }
     let mut names: Vec<_> =
-        file.names().into_iter().filter(|name| is_kernel(file, name, naming)).map(ToString::to_string).collect();
+        file.names().into_iter().filter(|name| is_named(file, name, part, axes)).map(ToString::to_string).collect();
     names.sort_by(|a, b| by_numbers(a, b));
     names
+}
+
+/// The name of the bias beside a tensor whose name ends with `part`.
+fn sibling(name: &str, part: &str) -> String {
+    format!("{}bias", &name[..name.len() - part.len()])
 }
 
 /// The order of names in which runs of digits are numbers.
@@ -140,15 +167,17 @@ fn by_numbers(a: &str, b: &str) -> Ordering {
     differing.unwrap_or_else(|| a.len().cmp(&b.len()))
 }
 
-fn layer(file: &SafeTensors<'_>, naming: Naming, name: &str, inputs: usize, outputs: usize) -> Result<Dense, String> {
-    let shape = match naming {
-        Naming::Flax => [inputs, outputs],
-        Naming::Pytorch => [outputs, inputs],
-    };
-    let kernel = tensor(file, name, &shape)?;
-    let kernel = if naming == Naming::Pytorch { transposed(&kernel, inputs) } else { kernel };
-    let bias = format!("{}bias", &name[..name.len() - last_part(naming).len()]);
-    Ok(Dense { inputs, outputs, kernel, bias: tensor(file, &bias, &[outputs])? })
+/// The kernel of a layer, of shape `(inputs, outputs)`.
+fn kernel(
+    file: &SafeTensors<'_>,
+    naming: Naming,
+    name: &str,
+    [inputs, outputs]: [usize; 2],
+) -> Result<Vec<f32>, String> {
+    match naming {
+        Naming::Flax => tensor(file, name, &[inputs, outputs]),
+        Naming::Pytorch => Ok(transposed(&tensor(file, name, &[outputs, inputs])?, inputs)),
+    }
 }
 
 /// The finite numbers of a tensor of a shape.

@@ -10,7 +10,7 @@ use super::values;
 use super::which::{self, ModelChoice};
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result};
-use crate::export::{self, Format, Options};
+use crate::export::{self, Exported, Format, Options};
 use crate::files;
 use crate::network::{Naming, Predictor};
 
@@ -20,11 +20,17 @@ use crate::network::{Naming, Predictor};
 /// category, standardize them, and give numbers in the units of the table, or probabilities. onnx is opset 17 with the
 /// input `input` (N, inputs), the output `output` (N, outputs; logits of labels and classes) and for labels and classes
 /// the output `probabilities`; c is one header of C99 with NAME_predict; wgsl is a compute shader with the entry point
-/// predict, for small networks: some drivers compile thousands of weights for minutes.
+/// predict, whose weights are in a second file beside it: of net.wgsl in net.weights.bin. In group 0, bind a storage
+/// buffer of the rows to 0, one for the answers to 1, and one that has the bytes of that file to 2, and dispatch
+/// ceil(rows / 64) workgroups. All numbers are 32-bit floats.
 ///
-/// safetensors, npz and json have the weights exactly as they were trained, which expect standardized inputs: means,
-/// standard deviations, classes and categories are in the metadata (safetensors, under `schema`), in arrays beside the
-/// weights (npz: input_mean, input_std, output_mean, output_std, schema), and under `schema` (json).
+/// safetensors, npz and json have the weights exactly as they were trained (but with --w0 multiplied by it), which expect
+/// standardized inputs: means, standard deviations, classes and categories are in the metadata (safetensors, under
+/// `schema`), in arrays beside the weights (npz: input_mean, input_std, output_mean, output_std, schema), and under
+/// `schema` (json). What is done with them, in order, is there under `stages`: dense, layer_norm (epsilon 1e-6), the name
+/// of an activation, fork (keep the row), join (add the row that was kept), `fourier F` (sines, then cosines, of 2 pi x
+/// frequencies) and `frequency K` (for each k below K the sines of 2^k pi x, then the cosines), both after the inputs
+/// themselves with include_input.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  fori export run.safetensors --format onnx --out model.onnx\n  \
         fori export run.safetensors --format c --name heart > heart.h\n  \
@@ -39,7 +45,8 @@ pub(super) struct ExportArgs {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Names of the tensors in safetensors: flax (layers.0.kernel of (in, out)) or pytorch (0.weight of (out, in), for
-    /// torch.nn.Sequential, whose modules are in the metadata under `sequential`) [default: flax]
+    /// torch.nn.Sequential, whose modules are in the metadata under `sequential`; not of networks with --residual or
+    /// --encoding) [default: flax]
     #[arg(long, value_name = "NAME", value_parser = values::named::<Naming>)]
     naming: Option<Naming>,
     /// What the functions of C begin with [default: from the name of --out, or of the checkpoint]
@@ -57,17 +64,27 @@ pub(super) fn run(args: &ExportArgs) -> Result<()> {
         Predictor::of(&checkpoint, args.choice.which()).map_err(which::name_checkpoint(&args.checkpoint))?;
     let name = args.name.clone().unwrap_or_else(|| default_name(args.out.as_deref().unwrap_or(&args.checkpoint)));
     let options = Options { naming: args.naming.unwrap_or_default(), name, step: checkpoint.step() };
-    let bytes = export::export(predictor.network(), format, &options)?;
+    let Exported { bytes, weights } = export::export(predictor.network(), format, &options)?;
     let Some(out) = &args.out else {
+        if weights.is_some() {
+            let text = "--format wgsl is two files, the module and its weights: add --out FILE, as net.wgsl";
+            return Err(Error::Usage(text.into()));
+        }
         if format.is_binary() && std::io::stdout().is_terminal() {
             return Err(Error::Usage(format!("--format {format} is not for a terminal: add --out FILE")));
         }
         return print_bytes(&bytes);
     };
-    which::refuse_overwriting("--out", out, &[&args.checkpoint])?;
-    files::replace("--out", out, &bytes)?;
+    let beside = out.with_extension("weights.bin");
+    let mut written: Vec<(&Path, &[u8])> = vec![(out, &bytes)];
+    written.extend(weights.as_ref().map(|weights| (beside.as_path(), weights.as_slice())));
+    for (path, _) in &written {
+        which::refuse_overwriting("--out", path, &[&args.checkpoint])?;
+    }
+    files::replace_all("--out", &written)?;
     let what = which::text(&predictor.models, which::models(&checkpoint));
-    say(format_args!("wrote {what} at step {} as {format} into {}", checkpoint.step(), out.display()));
+    let paths: Vec<_> = written.iter().map(|(path, _)| path.display().to_string()).collect();
+    say(format_args!("wrote {what} at step {} as {format} into {}", checkpoint.step(), paths.join(" and ")));
     Ok(())
 }
 

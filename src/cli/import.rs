@@ -18,7 +18,8 @@ use crate::network::Naming;
 /// The flags are those of `fori train`, and describe what will be trained.
 ///
 /// Kernels are the tensors of two axes named ...kernel (Flax, shape (in, out)) or ...weight (PyTorch, shape (out, in)),
-/// in the order of their names; each has a bias beside it. They are those of a network on standardized inputs, unless
+/// in the order of their names; each has a bias beside it. With --layer-norm its tensors are those of one axis named
+/// ...scale (Flax) or ...weight (PyTorch), and --encoding fourier takes the tensor `frequencies`. They are those of a network on standardized inputs, unless
 /// --no-standardize is given. All models of an ensemble or a sweep start from the same weights.
 #[derive(Debug, Args)]
 #[command(

@@ -6,8 +6,8 @@ use super::scaling::{InputScaling, OutputScaling};
 use super::{Options, literal, literals};
 use crate::data::schema::Targets;
 use crate::error::{Error, Result};
-use crate::network::{Dense, Network, Stage};
-use crate::spec::Activation;
+use crate::network::{Dense, Encoder, Network, Stage, Waves, narrow};
+use crate::spec::{Activation, FREQUENCIES, NORM_EPS};
 
 /// The text of the header.
 pub(super) fn write(network: &Network, options: &Options) -> Result<String> {
@@ -17,6 +17,12 @@ pub(super) fn write(network: &Network, options: &Options) -> Result<String> {
     text += &names(&format!("{name}_input_name"), &slots);
     text += &names(&format!("{name}_output_name"), &network.output_names());
     text += &dense_function(name);
+    if network.stages.iter().any(|stage| matches!(stage, Stage::Encoding(_))) {
+        text += &wave_function(name);
+    }
+    if network.stages.iter().any(|stage| matches!(stage, Stage::LayerNorm { .. })) {
+        text += &layer_norm_function(name);
+    }
     let used = |activation: &&Activation| network.stages.contains(&Stage::Activation(**activation));
     for activation in Activation::ALL.iter().filter(used) {
         text += &activation_function(name, *activation);
@@ -92,6 +98,31 @@ fn dense_function(name: &str) -> String {
     )
 }
 
+fn layer_norm_function(name: &str) -> String {
+    format!(
+        "/* Normalization over a row, then scale and bias of each number. */\n\
+         static inline void {name}_layer_norm(float *z, int width, const float *scale, const float *bias) {{\n\
+         \x20   float sum = 0.0f, squares = 0.0f;\n\
+         \x20   for (int i = 0; i < width; i++) {{\n        sum += z[i];\n    }}\n\
+         \x20   float center = sum / (float)width;\n\
+         \x20   for (int i = 0; i < width; i++) {{\n        squares += (z[i] - center) * (z[i] - center);\n    }}\n\
+         \x20   float factor = 1.0f / sqrtf(squares / (float)width + {});\n\
+         \x20   for (int i = 0; i < width; i++) {{\n        z[i] = (z[i] - center) * factor * scale[i] + bias[i];\n    }}\n\
+         }}\n\n",
+        literal(narrow(NORM_EPS))
+    )
+}
+
+fn wave_function(name: &str) -> String {
+    format!(
+        "/* Sine and cosine of a number of turns, of which whole ones are taken away without rounding. */\n\
+         static inline void {name}_wave(float turns, float *sine, float *cosine) {{\n\
+         \x20   float angle = {} * (turns - floorf(turns + 0.5f));\n\
+         \x20   *sine = sinf(angle);\n    *cosine = cosf(angle);\n}}\n\n",
+        literal(std::f32::consts::TAU)
+    )
+}
+
 /// The function of one number.
 fn activation_function(name: &str, activation: Activation) -> String {
     let body = match activation {
@@ -111,14 +142,20 @@ fn activation_function(name: &str, activation: Activation) -> String {
     format!("static inline float {name}_{activation}(float z) {{\n    return {body};\n}}\n\n")
 }
 
-/// The function in the making.
-#[derive(Default)]
-struct Function {
+/// The function in the making: its constants, its body, and where the row is.
+struct Function<'a> {
+    name: &'a str,
     constants: String,
     body: String,
+    /// The array that has the row.
+    from: &'static str,
+    /// The other array.
+    to: &'static str,
+    width: usize,
+    layers: usize,
 }
 
-impl Function {
+impl Function<'_> {
     fn constant(&mut self, name: &str, values: &[f32]) {
         let _ = write!(self.constants, "    static const float {name}[] = {{\n    {}\n    }};\n", literals(values));
     }
@@ -142,51 +179,89 @@ impl Function {
         self.body += &format!("    for (int i = 0; i < {upper}_INPUTS; i++) {{\n        a[i] = {value};\n    }}\n");
     }
 
-    /// From `a` to the outputs; returns the array that has them.
-    fn stages(&mut self, network: &Network, name: &str) -> &'static str {
-        let (mut from, mut to, mut width, mut layer) = ("a", "b", network.inputs(), 0);
-        for stage in &network.stages {
-            match stage {
-                Stage::Dense(Dense { inputs, outputs, kernel, bias }) => {
-                    self.constant(&format!("kernel_{layer}"), kernel);
-                    self.constant(&format!("bias_{layer}"), bias);
-                    self.body += &format!(
-                        "    {name}_dense({from}, {inputs}, kernel_{layer}, bias_{layer}, {outputs}, {to});\n"
-                    );
-                    (from, to) = (to, from);
-                    (width, layer) = (*outputs, layer + 1);
-                }
-                Stage::Activation(Activation::Identity)
-                | Stage::Encoding(_)
-                | Stage::LayerNorm { .. }
-                | Stage::Fork
-                | Stage::Join => {}
-                Stage::Activation(activation) => {
-                    self.body += &format!(
-                        "    for (int i = 0; i < {width}; i++) {{\n        {from}[i] = {name}_{activation}({from}[i]);\n    }}\n"
-                    );
-                }
+    /// A loop over the row.
+    fn each(&mut self, body: &str) {
+        self.body += &format!("    for (int i = 0; i < {}; i++) {{\n        {body}\n    }}\n", self.width);
+    }
+
+    /// The row is now in the other array.
+    fn exchange(&mut self, width: usize) {
+        (self.from, self.to, self.width) = (self.to, self.from, width);
+    }
+
+    fn stage(&mut self, stage: &Stage) {
+        let (name, from, to, width) = (self.name, self.from, self.to, self.width);
+        match stage {
+            Stage::Dense(Dense { inputs, outputs, kernel, bias }) => {
+                let layer = self.layers;
+                self.constant(&format!("kernel_{layer}"), kernel);
+                self.constant(&format!("bias_{layer}"), bias);
+                self.body +=
+                    &format!("    {name}_dense({from}, {inputs}, kernel_{layer}, bias_{layer}, {outputs}, {to});\n");
+                self.exchange(*outputs);
+                self.layers += 1;
             }
+            Stage::Activation(Activation::Identity) => {}
+            Stage::Activation(activation) => self.each(&format!("{from}[i] = {name}_{activation}({from}[i]);")),
+            Stage::Encoding(encoder) => self.encode(encoder),
+            Stage::LayerNorm { scale, bias } => {
+                let layer = self.layers.saturating_sub(1);
+                self.constant(&format!("norm_scale_{layer}"), scale);
+                self.constant(&format!("norm_bias_{layer}"), bias);
+                self.body +=
+                    &format!("    {name}_layer_norm({from}, {width}, norm_scale_{layer}, norm_bias_{layer});\n");
+            }
+            Stage::Fork => self.each(&format!("kept[i] = {from}[i];")),
+            Stage::Join => self.each(&format!("{from}[i] += kept[i];")),
         }
-        from
+    }
+
+    fn encode(&mut self, encoder: &Encoder) {
+        let (name, from, to) = (self.name, self.from, self.to);
+        let (inputs, kept) = (encoder.inputs(), encoder.kept());
+        if kept > 0 {
+            self.each(&format!("{to}[i] = {from}[i];"));
+        }
+        let text = match encoder.waves() {
+            Waves::Fourier { features, frequencies } => {
+                self.constant(FREQUENCIES, &frequencies);
+                format!(
+                    "    for (int k = 0; k < {features}; k++) {{\n        float turns = 0.0f;\n        \
+                     for (int i = 0; i < {inputs}; i++) {{\n            \
+                     turns += {from}[i] * {FREQUENCIES}[i * {features} + k];\n        }}\n        \
+                     {name}_wave(turns, &{to}[{kept} + k], &{to}[{} + k]);\n    }}\n",
+                    kept + features
+                )
+            }
+            Waves::Octaves(octaves) => format!(
+                "    for (int k = 0; k < {octaves}; k++) {{\n        for (int i = 0; i < {inputs}; i++) {{\n            \
+                 float *wave = &{to}[{kept} + 2 * k * {inputs} + i];\n            \
+                 {name}_wave(ldexpf({from}[i], k - 1), wave, wave + {inputs});\n        }}\n    }}\n"
+            ),
+        };
+        self.body += &text;
+        self.exchange(encoder.outputs());
     }
 }
 
 fn predict_function(network: &Network, name: &str) -> Result<String> {
     let upper = name.to_uppercase();
-    let mut function = Function::default();
+    let (constants, body, width) = (String::new(), String::new(), network.inputs());
+    let mut function = Function { name, constants, body, from: "a", to: "b", width, layers: 0 };
     function.standardize(InputScaling::of(network)?, &upper);
-    let from = function.stages(network, name);
+    network.stages.iter().for_each(|stage| function.stage(stage));
     let scaling = OutputScaling::of(network)?;
     if let Some(scaling) = &scaling {
         function.constant("target_mean", &scaling.mean);
         function.constant("target_std", &scaling.std);
     }
-    function.body += &answers(&network.schema.targets, from, &upper, scaling.is_some());
-    let (Function { constants, body }, widest) = (function, network.widest());
+    let Function { constants, mut body, from, .. } = function;
+    body += &answers(&network.schema.targets, from, &upper, scaling.is_some());
+    let widest = network.widest();
+    let kept = if network.stages.contains(&Stage::Fork) { format!(", kept[{widest}]") } else { String::new() };
     Ok(format!(
-        "static inline void {name}_predict(const float *in, float *out) {{\n{constants}    float a[{widest}], b[{widest}];\n\
-         {body}}}\n"
+        "static inline void {name}_predict(const float *in, float *out) {{\n{constants}    \
+         float a[{widest}], b[{widest}]{kept};\n{body}}}\n"
     ))
 }
 

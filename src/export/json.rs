@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::{Options, failed};
 use crate::error::Result;
-use crate::network::{Network, Stage};
+use crate::network::{Encoder, Network, Stage, Waves};
+use crate::spec::NORM_EPS;
 
 /// The text, with a row of a kernel per line of input.
 pub(super) fn write(network: &Network, options: &Options) -> Result<Vec<u8>> {
@@ -13,8 +14,10 @@ pub(super) fn write(network: &Network, options: &Options) -> Result<Vec<u8>> {
             let rows: Vec<&[f32]> = dense.kernel.chunks_exact(dense.outputs).collect();
             json!({ "kind": "dense", "inputs": dense.inputs, "outputs": dense.outputs, "kernel": rows, "bias": dense.bias })
         }
-        Stage::Encoding(_) => json!({ "kind": "encoding" }),
-        Stage::LayerNorm { scale, bias } => json!({ "kind": "layer_norm", "scale": scale, "bias": bias }),
+        Stage::Encoding(encoder) => encoding(encoder),
+        Stage::LayerNorm { scale, bias } => {
+            json!({ "kind": "layer_norm", "epsilon": NORM_EPS, "scale": scale, "bias": bias })
+        }
         Stage::Fork => json!({ "kind": "fork" }),
         Stage::Join => json!({ "kind": "join" }),
         Stage::Activation(activation) => json!({ "kind": "activation", "name": activation.name() }),
@@ -31,4 +34,18 @@ pub(super) fn write(network: &Network, options: &Options) -> Result<Vec<u8>> {
     let mut text = serde_json::to_vec(&value).map_err(|e| failed("json", e))?;
     text.push(b'\n');
     Ok(text)
+}
+
+/// An encoding, with a row of the frequencies per input.
+fn encoding(encoder: &Encoder) -> Value {
+    let include_input = encoder.kept() > 0;
+    match encoder.waves() {
+        Waves::Fourier { features, frequencies } => {
+            let rows: Vec<&[f32]> = frequencies.chunks_exact(features).collect();
+            json!({ "kind": "encoding", "name": "fourier", "include_input": include_input, "frequencies": rows })
+        }
+        Waves::Octaves(octaves) => {
+            json!({ "kind": "encoding", "name": "frequency", "include_input": include_input, "octaves": octaves })
+        }
+    }
 }

@@ -14,7 +14,7 @@ mod scaling;
 mod wgsl;
 
 use crate::error::{Error, Result};
-use crate::network::{Naming, Network, Stage};
+use crate::network::{Naming, Network};
 
 /// A format that a network is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum Format {
     C,
     /// Everything as text.
     Json,
-    /// A compute shader, from the numbers of the table to answers.
+    /// A compute shader, from the numbers of the table to answers, with its weights beside it.
     Wgsl,
 }
 
@@ -61,26 +61,35 @@ pub struct Options {
     pub step: u64,
 }
 
-/// The bytes of a network in a format.
+/// A network in a format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exported {
+    /// The bytes of the file.
+    pub bytes: Vec<u8>,
+    /// The weights of [`Format::Wgsl`], which are a file of their own: the contents of binding 2.
+    pub weights: Option<Vec<u8>>,
+}
+
+/// Writes a network in a format.
 ///
 /// # Errors
-/// [`Error::Usage`] when the network has more than dense layers and activations, when a mean or a standard deviation is beyond the range of 32-bit floats, or the name is no name.
-pub fn export(network: &Network, format: Format, options: &Options) -> Result<Vec<u8>> {
-    if !network.stages.iter().all(|stage| matches!(stage, Stage::Dense(_) | Stage::Activation(_))) {
-        return Err(Error::Usage(
-            "networks with --layer-norm, --residual or --encoding cannot be exported yet; fori predict and fori evaluate take \
-             them"
-                .into(),
-        ));
-    }
-    match format {
-        Format::Onnx => onnx::write(network, options),
-        Format::Safetensors => safetensors::write(network, options),
-        Format::Npz => npz::write(network, options),
-        Format::C => c::write(network, options).map(String::into_bytes),
-        Format::Json => json::write(network, options),
-        Format::Wgsl => wgsl::write(network).map(String::into_bytes),
-    }
+/// [`Error::Usage`] when a mean or a standard deviation is beyond the range of 32-bit floats, when the name is no name, or when
+/// [`Naming::Pytorch`] is asked for and the network is no `torch.nn.Sequential`.
+pub fn export(network: &Network, format: Format, options: &Options) -> Result<Exported> {
+    let mut weights = None;
+    let bytes = match format {
+        Format::Onnx => onnx::write(network, options)?,
+        Format::Safetensors => safetensors::write(network, options)?,
+        Format::Npz => npz::write(network, options)?,
+        Format::C => c::write(network, options)?.into_bytes(),
+        Format::Json => json::write(network, options)?,
+        Format::Wgsl => {
+            let (text, beside) = wgsl::write(network)?;
+            weights = Some(beside);
+            text.into_bytes()
+        }
+    };
+    Ok(Exported { bytes, weights })
 }
 
 /// A fault of a library that writes into memory.
@@ -88,7 +97,7 @@ fn failed(what: &str, error: impl std::fmt::Display) -> Error {
     Error::io(what, std::io::Error::other(error.to_string()))
 }
 
-/// An `f32` as a literal of C and WGSL that is read back to the same bits.
+/// An `f32` as a literal of C that is read back to the same bits.
 fn literal(value: f32) -> String {
     format!("{value:?}f")
 }

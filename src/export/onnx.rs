@@ -5,14 +5,14 @@
 use prost::Message as _;
 
 use super::protobuf::{
-    ATTRIBUTE_FLOAT, Attribute, FLOAT, Graph, IR_VERSION, Model, Node, OPSET, OperatorSet, Property, Tensor, ValueInfo,
+    Attribute, FLOAT, Graph, IR_VERSION, Model, Node, OPSET, OperatorSet, Property, Tensor, ValueInfo,
 };
 use super::scaling::{InputScaling, OutputScaling};
 use super::{Options, failed};
 use crate::data::schema::Targets;
 use crate::error::Result;
-use crate::network::{Network, Stage};
-use crate::spec::Activation;
+use crate::network::{Encoder, Network, Stage, Waves, narrow};
+use crate::spec::{Activation, FREQUENCIES, NORM_EPS};
 
 /// The bytes of the model.
 pub(super) fn write(network: &Network, options: &Options) -> Result<Vec<u8>> {
@@ -63,16 +63,13 @@ impl Builder {
         if let Some(scaling) = InputScaling::of(network)? {
             value = self.standardize(value, &scaling);
         }
+        let mut kept = String::new();
         for stage in &network.stages {
-            value = match stage {
-                Stage::Dense(dense) => {
-                    let kernel = self.constant("kernel", &[dense.inputs, dense.outputs], &dense.kernel);
-                    let bias = self.constant("bias", &[dense.outputs], &dense.bias);
-                    self.op("Gemm", &[&value, &kernel, &bias])
-                }
-                Stage::Activation(activation) => self.activation(*activation, value),
-                Stage::Encoding(_) | Stage::LayerNorm { .. } | Stage::Fork | Stage::Join => value,
-            };
+            if *stage == Stage::Fork {
+                kept.clone_from(&value);
+            } else {
+                value = self.stage(stage, value, &kept);
+            }
         }
         if let Some(scaling) = OutputScaling::of(network)? {
             let std = self.constant("target_std", &[scaling.std.len()], &scaling.std);
@@ -89,6 +86,67 @@ impl Builder {
         };
         self.node("probabilities", probabilities, &[&value]);
         Ok(vec!["output", "probabilities"])
+    }
+
+    /// Adds a stage. `kept` is what the last fork kept.
+    fn stage(&mut self, stage: &Stage, value: String, kept: &str) -> String {
+        match stage {
+            Stage::Dense(dense) => {
+                let kernel = self.constant("kernel", &[dense.inputs, dense.outputs], &dense.kernel);
+                let bias = self.constant("bias", &[dense.outputs], &dense.bias);
+                self.op("Gemm", &[&value, &kernel, &bias])
+            }
+            Stage::Activation(activation) => self.activation(*activation, value),
+            Stage::Encoding(encoder) => self.encode(encoder, value),
+            Stage::LayerNorm { scale, bias } => {
+                let [scale, bias] = [("norm_scale", scale), ("norm_bias", bias)]
+                    .map(|(name, values)| self.constant(name, &[values.len()], values));
+                // Its default axis is the last.
+                let y = self.op("LayerNormalization", &[&value, &scale, &bias]);
+                self.attribute(Attribute::float("epsilon", narrow(NORM_EPS)));
+                y
+            }
+            Stage::Fork => value,
+            Stage::Join => self.op("Add", &[&value, kept]),
+        }
+    }
+
+    /// Adds an encoding of rows.
+    fn encode(&mut self, encoder: &Encoder, x: String) -> String {
+        let turns: Vec<String> = match encoder.waves() {
+            Waves::Fourier { features, frequencies } => {
+                let frequencies = self.constant(FREQUENCIES, &[encoder.inputs(), features], &frequencies);
+                vec![self.op("MatMul", &[&x, &frequencies])]
+            }
+            Waves::Octaves(octaves) => {
+                let factors = std::iter::successors(Some(0.5_f32), |factor| Some(2.0 * factor)).take(octaves);
+                let turns = |factor| {
+                    let factor = self.scalar(factor);
+                    self.op("Mul", &[&x, &factor])
+                };
+                factors.map(turns).collect()
+            }
+        };
+        let (half, turn) = (self.scalar(0.5), self.scalar(std::f32::consts::TAU));
+        let mut parts = if encoder.kept() > 0 { vec![x] } else { Vec::new() };
+        for turns in turns {
+            // Whole turns are taken away without rounding, before any product with pi.
+            let above = self.op("Add", &[&turns, &half]);
+            let whole = self.op("Floor", &[&above]);
+            let rest = self.op("Sub", &[&turns, &whole]);
+            let angle = self.op("Mul", &[&rest, &turn]);
+            parts.extend(["Sin", "Cos"].map(|op| self.op(op, &[&angle])));
+        }
+        let encoded = self.op("Concat", &parts.iter().map(String::as_str).collect::<Vec<_>>());
+        self.attribute(Attribute::int("axis", 1));
+        encoded
+    }
+
+    /// Gives the last node an attribute.
+    fn attribute(&mut self, attribute: Attribute) {
+        if let Some(node) = self.nodes.last_mut() {
+            node.attribute.push(attribute);
+        }
     }
 
     /// Adds a node, and returns the name of its output.
@@ -142,8 +200,7 @@ impl Builder {
             Activation::Relu => self.op("Relu", &[&z]),
             Activation::LeakyRelu => {
                 let y = self.op("LeakyRelu", &[&z]);
-                let alpha = Attribute { name: "alpha".into(), f: 0.01, kind: ATTRIBUTE_FLOAT };
-                self.nodes.last_mut().into_iter().for_each(|node| node.attribute.push(alpha.clone()));
+                self.attribute(Attribute::float("alpha", 0.01));
                 y
             }
             Activation::Elu => self.op("Elu", &[&z]),

@@ -9,7 +9,9 @@ pub(super) const OPSET: i64 = 17;
 /// `TensorProto.DataType.FLOAT`.
 pub(super) const FLOAT: i32 = 1;
 /// `AttributeProto.AttributeType.FLOAT`.
-pub(super) const ATTRIBUTE_FLOAT: i32 = 1;
+const ATTRIBUTE_FLOAT: i32 = 1;
+/// `AttributeProto.AttributeType.INT`.
+const ATTRIBUTE_INT: i32 = 2;
 
 /// `ModelProto`.
 #[derive(Clone, PartialEq, Message)]
@@ -76,13 +78,15 @@ pub(super) struct Node {
     pub(super) attribute: Vec<Attribute>,
 }
 
-/// `AttributeProto` of a float.
+/// `AttributeProto` of a float or an integer.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Attribute {
     #[prost(string, tag = "1")]
     pub(super) name: String,
     #[prost(float, tag = "2")]
     pub(super) f: f32,
+    #[prost(int64, tag = "3")]
+    pub(super) i: i64,
     #[prost(int32, tag = "20")]
     pub(super) kind: i32,
 }
@@ -139,6 +143,16 @@ pub(super) struct Dimension {
     pub(super) dim_value: Option<i64>,
     #[prost(string, optional, tag = "2")]
     pub(super) dim_param: Option<String>,
+}
+
+impl Attribute {
+    pub(super) fn float(name: &str, f: f32) -> Self {
+        Self { name: name.into(), f, i: 0, kind: ATTRIBUTE_FLOAT }
+    }
+
+    pub(super) fn int(name: &str, i: i64) -> Self {
+        Self { name: name.into(), f: 0.0, i, kind: ATTRIBUTE_INT }
+    }
 }
 
 impl Tensor {

@@ -6,8 +6,8 @@ use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 
 use super::{Options, failed};
-use crate::error::Result;
-use crate::network::{Naming, Network, tensors, torch_modules};
+use crate::error::{Error, Result};
+use crate::network::{Naming, Network, Stage, Waves, tensors, torch_modules};
 
 /// The bytes of the file.
 pub(super) fn write(network: &Network, options: &Options) -> Result<Vec<u8>> {
@@ -30,21 +30,37 @@ pub(super) fn write(network: &Network, options: &Options) -> Result<Vec<u8>> {
         Naming::Flax => {
             [("format".into(), "flax".into()), ("stages".into(), json(serde_json::to_string(&stages(network)))?)]
         }
-        Naming::Pytorch => [
-            ("format".into(), "pt".into()),
-            ("sequential".into(), json(serde_json::to_string(&torch_modules(network)))?),
-        ],
+        Naming::Pytorch => {
+            [("format".into(), "pt".into()), ("sequential".into(), json(serde_json::to_string(&modules(network)?))?)]
+        }
     });
     safetensors::serialize(views, Some(metadata)).map_err(|e| failed("safetensors", e))
 }
 
-/// The stages by name.
+/// The modules of `torch.nn.Sequential`.
+fn modules(network: &Network) -> Result<Vec<String>> {
+    torch_modules(network).ok_or_else(|| {
+        Error::Usage(
+            "--naming pytorch names the modules of a torch.nn.Sequential, which has none for --residual and --encoding: \
+             use --naming flax, whose metadata lists the stages"
+                .into(),
+        )
+    })
+}
+
+/// The stages in order: `dense`, `layer_norm`, names of activations, `fork` (keep the row), `join` (add the row that was kept), and
+/// `fourier 64` or `frequency 6`, with `include_input` after it where the inputs are kept.
 pub(super) fn stages(network: &Network) -> Vec<String> {
-    use crate::network::Stage;
     let stage = |stage: &Stage| match stage {
         Stage::Dense(_) => "dense".into(),
         Stage::Activation(activation) => activation.to_string(),
-        Stage::Encoding(_) => "encoding".into(),
+        Stage::Encoding(encoder) => {
+            let waves = match encoder.waves() {
+                Waves::Fourier { features, .. } => format!("fourier {features}"),
+                Waves::Octaves(octaves) => format!("frequency {octaves}"),
+            };
+            if encoder.kept() > 0 { waves + " include_input" } else { waves }
+        }
         Stage::LayerNorm { .. } => "layer_norm".into(),
         Stage::Fork => "fork".into(),
         Stage::Join => "join".into(),

@@ -1,12 +1,13 @@
-//! A compute shader: `predict` answers for the rows of a storage buffer. Needs no feature and no other binding.
+//! A compute shader: `predict` answers for the rows of a storage buffer. Needs no feature and no other binding than the rows,
+//! the answers and the weights. The weights are beside the module, as drivers compile thousands of constants for minutes.
 
 use std::fmt::Write as _;
 
-use super::literals;
 use super::scaling::{InputScaling, OutputScaling};
 use crate::data::schema::Targets;
 use crate::error::Result;
-use crate::network::{Dense, Network, Stage};
+use crate::network::{Dense, Encoder, Network, Stage, Waves};
+use crate::spec::NORM_EPS;
 
 const NUMERICS: &str = include_str!("../../shaders/shared/numerics.wgsl");
 const ACTIVATIONS: &str = include_str!("../../shaders/shared/activations.wgsl");
@@ -14,34 +15,38 @@ const ACTIVATIONS: &str = include_str!("../../shaders/shared/activations.wgsl");
 /// Columns of a vector.
 const LANES: usize = 4;
 
-/// The text of the module.
-pub(super) fn write(network: &Network) -> Result<String> {
+/// The text of the module, and the bytes that `weights` is to be filled with.
+pub(super) fn write(network: &Network) -> Result<(String, Vec<u8>)> {
     let mut module = Module::default();
     module.standardize(InputScaling::of(network)?, network.inputs());
-    let (from, vectors) = module.stages(network);
+    network.stages.iter().for_each(|stage| module.stage(stage));
     if let Some(scaling) = OutputScaling::of(network)? {
-        module.constant("TARGET_MEAN", &padded(&scaling.mean, network.outputs(), 0.0));
-        module.constant("TARGET_STD", &padded(&scaling.std, network.outputs(), 0.0));
-        module.body += &each(vectors, from, &format!("{from}[j] * TARGET_STD[j] + TARGET_MEAN[j]"));
+        module.weights("TARGET_MEAN", &scaling.mean, network.outputs(), 0.0);
+        module.weights("TARGET_STD", &scaling.std, network.outputs(), 0.0);
+        module.each(&format!("{}[j] * weights[TARGET_STD + j] + weights[TARGET_MEAN + j]", module.from));
     }
-    module.body += &answers(&network.schema.targets, from, vectors);
-    let Module { constants, body } = module;
-    Ok(format!(
+    module.answers(&network.schema.targets);
+    let Module { offsets, weights, body, .. } = module;
+    let kept = if network.stages.contains(&Stage::Fork) { "    var kept: Row;\n" } else { "" };
+    let text = format!(
         "{}\n@group(0) @binding(0) var<storage, read> input: array<f32>;\n\
-         @group(0) @binding(1) var<storage, read_write> output: array<f32>;\n\n\
-         const INPUTS = {}u;\nconst OUTPUTS = {}u;\nalias Row = array<vec4<f32>, {}>;\n\n{constants}\
+         @group(0) @binding(1) var<storage, read_write> output: array<f32>;\n\
+         @group(0) @binding(2) var<storage, read> weights: array<vec4<f32>>;\n\n\
+         const INPUTS = {}u;\nconst OUTPUTS = {}u;\nalias Row = array<vec4<f32>, {}>;\n\n\
+         // Where they begin in `weights`.\n{offsets}\n\
          @compute @workgroup_size(64)\nfn predict(@builtin(global_invocation_id) id: vec3<u32>) {{\n    \
          let row = id.x;\n    if row >= arrayLength(&output) / OUTPUTS {{\n        return;\n    }}\n    \
-         var a: Row;\n    var b: Row;\n{body}}}\n\n{NUMERICS}\n{ACTIVATIONS}",
-        head(network),
+         var a: Row;\n    var b: Row;\n{kept}{body}}}\n\n{NUMERICS}\n{ACTIVATIONS}",
+        head(network, weights.len()),
         network.inputs(),
         network.outputs(),
         network.widest().div_ceil(LANES),
-    ))
+    );
+    Ok((text, weights.iter().flat_map(|weight| weight.to_le_bytes()).collect()))
 }
 
 /// What it is, as comments.
-fn head(network: &Network) -> String {
+fn head(network: &Network, weights: usize) -> String {
     let answers = match network.schema.targets {
         Targets::Numbers { .. } => "numbers in the units of the table",
         Targets::Labels { .. } => "the probability of 1 for each label",
@@ -50,10 +55,12 @@ fn head(network: &Network) -> String {
     let mut text = format!(
         "// A trained network, written by fori {}.\n//\n\
          // input: rows of {} numbers in the units of the table. output: rows of {} answers: {answers}.\n\
+         // weights: the {} bytes of the file beside this one, NAME.weights.bin, as they are.\n\
          // Dispatch `predict` with ceil(rows / 64) workgroups; the rows are counted from the size of `output`.\n//\n",
         env!("CARGO_PKG_VERSION"),
         network.inputs(),
         network.outputs(),
+        4 * weights,
     );
     // Quoted, so that no name ends its comment.
     for (i, slot) in network.slots().iter().enumerate() {
@@ -65,95 +72,169 @@ fn head(network: &Network) -> String {
     text
 }
 
-/// The module in the making: its constants, and the body of `predict`.
-#[derive(Default)]
+/// The module in the making: its weights, the body of `predict`, and where the row is.
 struct Module {
-    constants: String,
+    /// A constant with the place of each tensor.
+    offsets: String,
+    weights: Vec<f32>,
     body: String,
+    /// The variable that has the row.
+    from: &'static str,
+    /// The other variable.
+    to: &'static str,
+    width: usize,
+    layers: usize,
+}
+
+impl Default for Module {
+    fn default() -> Self {
+        let (offsets, body, weights) = (String::new(), String::new(), Vec::new());
+        Self { offsets, weights, body, from: "a", to: "b", width: 0, layers: 0 }
+    }
 }
 
 impl Module {
-    fn constant(&mut self, name: &str, vectors: &[f32]) {
-        let list = vectors.chunks(LANES).map(|v| format!("    vec4<f32>({})", literals(v))).collect::<Vec<_>>();
-        let (count, list) = (list.len(), list.join(",\n"));
-        // Not `const`: each access to one by a computed index would first copy the whole of it.
-        let _ = write!(self.constants, "var<private> {name}: array<vec4<f32>, {count}> = array(\n{list}\n);\n\n");
+    /// Adds a tensor of rows of `columns` numbers, each filled up to whole vectors.
+    fn weights(&mut self, name: &str, values: &[f32], columns: usize, with: f32) {
+        let _ = writeln!(self.offsets, "const {name} = {}u;", self.weights.len() / LANES);
+        let padding = columns.next_multiple_of(LANES) - columns;
+        for row in values.chunks_exact(columns) {
+            self.weights.extend(row.iter().copied().chain(std::iter::repeat_n(with, padding)));
+        }
+    }
+
+    /// A loop that replaces each vector of the row.
+    fn each(&mut self, value: &str) {
+        let (vectors, row) = (self.width.div_ceil(LANES), self.from);
+        self.body += &format!("    for (var j = 0u; j < {vectors}u; j++) {{\n        {row}[j] = {value};\n    }}\n");
+    }
+
+    /// A loop over the numbers of the row.
+    fn numbers(&mut self, body: &str) {
+        self.body += &format!("    for (var i = 0u; i < {}u; i++) {{\n        {body}\n    }}\n", self.width);
+    }
+
+    /// The row is now in the other variable.
+    fn exchange(&mut self, width: usize) {
+        (self.from, self.to, self.width) = (self.to, self.from, width);
     }
 
     /// From `input` to the standardized inputs in `a`.
     fn standardize(&mut self, scaling: Option<InputScaling>, width: usize) {
+        self.width = width;
         self.body += "    for (var i = 0u; i < INPUTS; i++) {\n        var x = input[row * INPUTS + i];\n";
         if let Some(scaling) = scaling {
-            self.constant("MEAN", &padded(&scaling.mean, width, 0.0));
-            self.constant("STD", &padded(&scaling.std, width, 1.0));
-            self.constant("SHIFT", &padded(&scaling.shift, width, 0.0));
+            self.weights("MEAN", &scaling.mean, width, 0.0);
+            self.weights("STD", &scaling.std, width, 1.0);
+            self.weights("SHIFT", &scaling.shift, width, 0.0);
+            let of = |name: &str| format!("weights[{name} + i / 4u][i % 4u]");
             if scaling.fills() {
                 let (fill, fills): (Vec<_>, Vec<_>) =
                     scaling.fill.iter().map(|f| if f.is_nan() { (0.0, 0.0) } else { (*f, 1.0) }).unzip();
-                self.constant("FILL", &padded(&fill, width, 0.0));
-                self.constant("FILLS", &padded(&fills, width, 0.0));
+                self.weights("FILL", &fill, width, 0.0);
+                self.weights("FILLS", &fills, width, 0.0);
                 // NaN by its bits: compilers may assume that there is none.
-                self.body += "        let missing = (bitcast<u32>(x) & 0x7FFFFFFFu) > 0x7F800000u;\n        \
-                              x = select(x, FILL[i / 4u][i % 4u], missing && FILLS[i / 4u][i % 4u] > 0.0);\n";
+                self.body += &format!(
+                    "        let missing = (bitcast<u32>(x) & 0x7FFFFFFFu) > 0x7F800000u;\n        \
+                     x = select(x, {}, missing && {} > 0.0);\n",
+                    of("FILL"),
+                    of("FILLS")
+                );
             }
-            self.body += "        x = (x - MEAN[i / 4u][i % 4u]) / STD[i / 4u][i % 4u] - SHIFT[i / 4u][i % 4u];\n";
+            self.body += &format!("        x = (x - {}) / {} - {};\n", of("MEAN"), of("STD"), of("SHIFT"));
         }
         self.body += "        a[i / 4u][i % 4u] = x;\n    }\n";
     }
 
-    /// From `a` to the outputs; returns the row that has them, and its vectors.
-    fn stages(&mut self, network: &Network) -> (&'static str, usize) {
-        let (mut from, mut to, mut layer, mut vectors) = ("a", "b", 0, 0);
-        for stage in &network.stages {
-            match stage {
-                Stage::Dense(Dense { inputs, outputs, kernel, bias }) => {
-                    vectors = outputs.div_ceil(LANES);
-                    self.constant(&format!("KERNEL_{layer}"), &padded(kernel, *outputs, 0.0));
-                    self.constant(&format!("BIAS_{layer}"), &padded(bias, *outputs, 0.0));
-                    self.body += &format!(
-                        "    for (var j = 0u; j < {vectors}u; j++) {{\n        var z = BIAS_{layer}[j];\n        \
-                         for (var i = 0u; i < {inputs}u; i++) {{\n            \
-                         z += {from}[i / 4u][i % 4u] * KERNEL_{layer}[i * {vectors}u + j];\n        }}\n        \
-                         {to}[j] = z;\n    }}\n"
-                    );
-                    (from, to, layer) = (to, from, layer + 1);
-                }
-                Stage::Encoding(_) | Stage::LayerNorm { .. } | Stage::Fork | Stage::Join => {}
-                Stage::Activation(activation) => {
-                    self.body += &each(vectors, from, &format!("{activation}_activation({from}[j]).value"));
-                }
+    fn stage(&mut self, stage: &Stage) {
+        let (from, to) = (self.from, self.to);
+        match stage {
+            Stage::Dense(Dense { inputs, outputs, kernel, bias }) => {
+                let (vectors, layer) = (outputs.div_ceil(LANES), self.layers);
+                self.weights(&format!("KERNEL_{layer}"), kernel, *outputs, 0.0);
+                self.weights(&format!("BIAS_{layer}"), bias, *outputs, 0.0);
+                self.body += &format!(
+                    "    for (var j = 0u; j < {vectors}u; j++) {{\n        var z = weights[BIAS_{layer} + j];\n        \
+                     for (var i = 0u; i < {inputs}u; i++) {{\n            \
+                     z += {from}[i / 4u][i % 4u] * weights[KERNEL_{layer} + i * {vectors}u + j];\n        }}\n        \
+                     {to}[j] = z;\n    }}\n"
+                );
+                self.exchange(*outputs);
+                self.layers += 1;
+            }
+            Stage::Activation(activation) => self.each(&format!("{activation}_activation({from}[j]).value")),
+            Stage::Encoding(encoder) => self.encode(encoder),
+            Stage::LayerNorm { scale, bias } => self.normalize(scale, bias),
+            Stage::Fork => self.body += &format!("    kept = {from};\n"),
+            Stage::Join => self.each(&format!("{from}[j] + kept[j]")),
+        }
+    }
+
+    fn normalize(&mut self, scale: &[f32], bias: &[f32]) {
+        let (from, width, layer) = (self.from, self.width, self.layers.saturating_sub(1));
+        self.weights(&format!("NORM_SCALE_{layer}"), scale, width, 0.0);
+        self.weights(&format!("NORM_BIAS_{layer}"), bias, width, 0.0);
+        self.body += &format!("    var sum_{layer} = 0.0;\n    var squares_{layer} = 0.0;\n");
+        self.numbers(&format!("sum_{layer} += {from}[i / 4u][i % 4u];"));
+        self.body += &format!("    let center_{layer} = sum_{layer} / {width}.0;\n");
+        self.numbers(&format!("let d = {from}[i / 4u][i % 4u] - center_{layer};\n        squares_{layer} += d * d;"));
+        self.body += &format!("    let factor_{layer} = 1.0 / sqrt(squares_{layer} / {width}.0 + {NORM_EPS:e});\n");
+        self.each(&format!(
+            "({from}[j] - center_{layer}) * factor_{layer} * weights[NORM_SCALE_{layer} + j] + weights[NORM_BIAS_{layer} + j]"
+        ));
+    }
+
+    fn encode(&mut self, encoder: &Encoder) {
+        let (from, to) = (self.from, self.to);
+        let (inputs, kept) = (encoder.inputs(), encoder.kept());
+        if kept > 0 {
+            self.body += &format!("    {to} = {from};\n");
+        }
+        let (count, step, sine, turns) = match encoder.waves() {
+            Waves::Fourier { features, frequencies } => {
+                self.weights("FREQUENCIES", &frequencies, features, 0.0);
+                let turns = format!(
+                    "        var turns = 0.0;\n        for (var i = 0u; i < {inputs}u; i++) {{\n            \
+                     turns += {from}[i / 4u][i % 4u] * weights[FREQUENCIES + i * {}u + k / 4u][k % 4u];\n        }}\n",
+                    features.div_ceil(LANES)
+                );
+                (features, features, format!("{kept}u + k"), turns)
+            }
+            Waves::Octaves(octaves) => {
+                let turns = format!(
+                    "        let octave = k / {inputs}u;\n        let i = k % {inputs}u;\n        \
+                     let turns = 0.5 * f32(1u << octave) * {from}[i / 4u][i % 4u];\n"
+                );
+                (octaves * inputs, inputs, format!("{kept}u + k + octave * {inputs}u"), turns)
+            }
+        };
+        // Whole turns are taken away without rounding, before any product with pi.
+        self.body += &format!(
+            "    for (var k = 0u; k < {count}u; k++) {{\n{turns}        \
+             let wave = sin_activation(vec4<f32>(6.28318531 * (turns - floor(turns + 0.5))));\n        \
+             let sine = {sine};\n        let cosine = sine + {step}u;\n        \
+             {to}[sine / 4u][sine % 4u] = wave.value.x;\n        \
+             {to}[cosine / 4u][cosine % 4u] = wave.slope.x;\n    }}\n"
+        );
+        self.exchange(encoder.outputs());
+    }
+
+    /// From the last row to `output`.
+    fn answers(&mut self, targets: &Targets) {
+        let from = self.from;
+        let element = format!("{from}[i / 4u][i % 4u]");
+        let mut store = element.clone();
+        match targets {
+            Targets::Numbers { .. } => {}
+            Targets::Labels { .. } => self.each(&format!("sigmoid({from}[j])")),
+            Targets::Classes { .. } => {
+                self.body += &format!("    var largest = {from}[0][0];\n    var sum = 0.0;\n");
+                self.numbers(&format!("largest = max(largest, {element});"));
+                self.each(&format!("exponential({from}[j] - largest)"));
+                self.numbers(&format!("sum += {element};"));
+                store += " / sum";
             }
         }
-        (from, vectors)
-    }
-}
-
-/// Rows of `columns` numbers, each filled up to whole vectors.
-fn padded(values: &[f32], columns: usize, with: f32) -> Vec<f32> {
-    let stride = columns.next_multiple_of(LANES);
-    let row = |row: &[f32]| row.iter().copied().chain(std::iter::repeat_n(with, stride - columns)).collect::<Vec<_>>();
-    values.chunks_exact(columns).flat_map(row).collect()
-}
-
-/// A loop that replaces each vector of a row.
-fn each(vectors: usize, row: &str, value: &str) -> String {
-    format!("    for (var j = 0u; j < {vectors}u; j++) {{\n        {row}[j] = {value};\n    }}\n")
-}
-
-/// From the last row to `output`.
-fn answers(targets: &Targets, from: &str, vectors: usize) -> String {
-    let scalars = |body: &str| format!("    for (var i = 0u; i < OUTPUTS; i++) {{\n        {body}\n    }}\n");
-    let element = format!("{from}[i / 4u][i % 4u]");
-    let store = |value: &str| scalars(&format!("output[row * OUTPUTS + i] = {value};"));
-    match targets {
-        Targets::Numbers { .. } => store(&element),
-        Targets::Labels { .. } => each(vectors, from, &format!("sigmoid({from}[j])")) + &store(&element),
-        Targets::Classes { .. } => {
-            let start = format!("    var largest = {from}[0][0];\n    var sum = 0.0;\n");
-            let find = scalars(&format!("largest = max(largest, {element});"));
-            let powers = each(vectors, from, &format!("exponential({from}[j] - largest)"));
-            let add = scalars(&format!("sum += {element};"));
-            start + &find + &powers + &add + &store(&format!("{element} / sum"))
-        }
+        self.numbers(&format!("output[row * OUTPUTS + i] = {store};"));
     }
 }

@@ -3,9 +3,11 @@
 //! Made from a checkpoint, without a device. Predictions, evaluations and every export start from here. Invariant: all
 //! weights are finite, and the stages fit together and to the schema.
 
+mod encoder;
 mod names;
 mod predict;
 
+pub use encoder::{Encoder, Waves};
 pub(crate) use names::transposed;
 pub use names::{Naming, Tensor, tensors, torch_modules};
 pub use predict::{Predictions, Predictor, Which};
@@ -13,7 +15,7 @@ pub use predict::{Predictions, Predictor, Which};
 use std::path::PathBuf;
 
 use crate::checkpoint::Checkpoint;
-use crate::cpu::{encode, normalize, waves};
+use crate::cpu::normalize;
 use crate::data::schema::{Encoding, InputColumn, NumberColumn, Schema, Targets};
 use crate::error::{Error, Result};
 use crate::real::Real as _;
@@ -49,14 +51,6 @@ pub enum Stage {
     Fork,
     /// Adds the row that was kept.
     Join,
-}
-
-/// What makes waves of the inputs.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Encoder {
-    model: Model,
-    /// Those of random Fourier features, shape `(inputs, features)`; else empty.
-    frequencies: Vec<f64>,
 }
 
 /// A dense layer.
@@ -227,20 +221,12 @@ impl Dense {
     }
 }
 
-impl Encoder {
-    fn forward(&self, row: &[f64]) -> Vec<f64> {
-        let mut encoded = vec![0.0; self.model.options.encoded_inputs(row.len())];
-        encode(&self.model, &self.frequencies, row, &mut encoded, waves);
-        encoded
-    }
-}
-
 /// The stages of a model, whose weights are `tensor(name)`.
 fn stages(model: &Model, tensor: impl Fn(&str) -> Vec<f32>) -> Vec<Stage> {
     let mut stages = Vec::new();
     if model.options.encoding != InputEncoding::None {
         let frequencies = model.constants().iter().flat_map(|(name, _)| tensor(name)).map(f64::from).collect();
-        stages.push(Stage::Encoding(Encoder { model: model.clone(), frequencies }));
+        stages.push(Stage::Encoding(Encoder::new(model, frequencies)));
     }
     let last = model.layers().len() - 1;
     for (layer, (inputs, outputs)) in model.layers().enumerate() {
@@ -268,7 +254,7 @@ fn stages(model: &Model, tensor: impl Fn(&str) -> Vec<f32>) -> Vec<Stage> {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is the purpose")]
-fn narrow(value: f64) -> f32 {
+pub(crate) fn narrow(value: f64) -> f32 {
     value as f32
 }
 

@@ -1,16 +1,17 @@
 //! The weights of a network by name: as Flax has them, and as PyTorch has them.
 
-use super::{Network, Stage};
-use crate::spec::{Activation, NORM_EPS};
+use super::{Dense, Network, Stage, Waves};
+use crate::spec::{Activation, FREQUENCIES, NORM_EPS};
 
 /// How tensors are named and laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Naming {
-    /// `layers.0.kernel` of shape `(in, out)` and `layers.0.bias`, dense layers counted from 0, as in a checkpoint.
+    /// `layers.0.kernel` of shape `(in, out)` and `layers.0.bias`, dense layers counted from 0, as in a checkpoint;
+    /// `norms.0.scale` and `norms.0.bias` of the normalization after them, and `frequencies` of random Fourier features.
     #[default]
     Flax,
     /// `0.weight` of shape `(out, in)` and `0.bias`, stages counted from 0: the names in the state of
-    /// `torch.nn.Sequential(Linear, activation, Linear, ...)`.
+    /// `torch.nn.Sequential(Linear, LayerNorm, activation, Linear, ...)`.
     Pytorch,
 }
 
@@ -27,23 +28,45 @@ pub struct Tensor {
     pub values: Vec<f32>,
 }
 
-/// All weights of a network, layer by layer.
+/// All weights of a network, stage by stage.
 pub fn tensors(network: &Network, naming: Naming) -> Vec<Tensor> {
     let mut tensors = Vec::new();
     let mut layers = 0;
     for (position, stage) in network.stages.iter().enumerate() {
-        let Stage::Dense(dense) = stage else { continue };
-        let (name, kernel, shape, values) = match naming {
-            Naming::Flax => (format!("layers.{layers}"), "kernel", [dense.inputs, dense.outputs], dense.kernel.clone()),
-            Naming::Pytorch => {
-                let values = transposed(&dense.kernel, dense.outputs);
-                (position.to_string(), "weight", [dense.outputs, dense.inputs], values)
-            }
+        let mut add = |name: String, shape: &[usize], values: &[f32]| {
+            tensors.push(Tensor { name, shape: shape.to_vec(), values: values.to_vec() });
         };
-        tensors.push(Tensor { name: format!("{name}.{kernel}"), shape: shape.to_vec(), values });
-        let bias = dense.bias.clone();
-        tensors.push(Tensor { name: format!("{name}.bias"), shape: vec![dense.outputs], values: bias });
-        layers += 1;
+        match stage {
+            Stage::Dense(Dense { inputs, outputs, kernel, bias }) => {
+                let name = match naming {
+                    Naming::Flax => format!("layers.{layers}"),
+                    Naming::Pytorch => position.to_string(),
+                };
+                match naming {
+                    Naming::Flax => add(format!("{name}.kernel"), &[*inputs, *outputs], kernel),
+                    Naming::Pytorch => {
+                        add(format!("{name}.weight"), &[*outputs, *inputs], &transposed(kernel, *outputs));
+                    }
+                }
+                add(format!("{name}.bias"), &[*outputs], bias);
+                layers += 1;
+            }
+            Stage::LayerNorm { scale, bias } => {
+                let (name, part) = match naming {
+                    // It follows the product of its layer.
+                    Naming::Flax => (format!("norms.{}", usize::saturating_sub(layers, 1)), "scale"),
+                    Naming::Pytorch => (position.to_string(), "weight"),
+                };
+                add(format!("{name}.{part}"), &[scale.len()], scale);
+                add(format!("{name}.bias"), &[bias.len()], bias);
+            }
+            Stage::Encoding(encoder) => {
+                if let Waves::Fourier { features, frequencies } = encoder.waves() {
+                    add(FREQUENCIES.into(), &[encoder.inputs(), features], &frequencies);
+                }
+            }
+            Stage::Activation(_) | Stage::Fork | Stage::Join => {}
+        }
     }
     tensors
 }
@@ -53,28 +76,31 @@ pub(crate) fn transposed(values: &[f32], columns: usize) -> Vec<f32> {
     (0..columns).flat_map(|column| values.iter().skip(column).step_by(columns).copied()).collect()
 }
 
-/// The modules of PyTorch, to be given to `torch.nn.Sequential` in this order. `sin` has none there.
-pub fn torch_modules(network: &Network) -> Vec<String> {
+/// The modules of PyTorch, to be given to `torch.nn.Sequential` in this order. `sin` has none there. `None` where the network is
+/// no chain of modules: with residual connections or an encoding of the inputs.
+pub fn torch_modules(network: &Network) -> Option<Vec<String>> {
     let module = |stage: &Stage| match stage {
-        Stage::Dense(dense) => format!("Linear({}, {})", dense.inputs, dense.outputs),
-        Stage::LayerNorm { scale, .. } => format!("LayerNorm({}, eps={NORM_EPS:e})", scale.len()),
-        // PyTorch has no modules for these.
-        Stage::Encoding(_) | Stage::Fork | Stage::Join => "Identity()".into(),
-        Stage::Activation(activation) => match activation {
-            Activation::Identity => "Identity()",
-            Activation::Relu => "ReLU()",
-            Activation::LeakyRelu => "LeakyReLU(0.01)",
-            Activation::Elu => "ELU()",
-            Activation::Selu => "SELU()",
-            Activation::Tanh => "Tanh()",
-            Activation::Sigmoid => "Sigmoid()",
-            Activation::Silu => "SiLU()",
-            Activation::Gelu => "GELU(approximate='tanh')",
-            Activation::GeluExact => "GELU()",
-            Activation::Softplus => "Softplus()",
-            Activation::Sin => "Sin()",
-        }
-        .into(),
+        Stage::Dense(dense) => Some(format!("Linear({}, {})", dense.inputs, dense.outputs)),
+        Stage::LayerNorm { scale, .. } => Some(format!("LayerNorm({}, eps={NORM_EPS:e})", scale.len())),
+        Stage::Activation(activation) => Some(torch_activation(*activation).into()),
+        Stage::Encoding(_) | Stage::Fork | Stage::Join => None,
     };
     network.stages.iter().map(module).collect()
+}
+
+fn torch_activation(activation: Activation) -> &'static str {
+    match activation {
+        Activation::Identity => "Identity()",
+        Activation::Relu => "ReLU()",
+        Activation::LeakyRelu => "LeakyReLU(0.01)",
+        Activation::Elu => "ELU()",
+        Activation::Selu => "SELU()",
+        Activation::Tanh => "Tanh()",
+        Activation::Sigmoid => "Sigmoid()",
+        Activation::Silu => "SiLU()",
+        Activation::Gelu => "GELU(approximate='tanh')",
+        Activation::GeluExact => "GELU()",
+        Activation::Softplus => "Softplus()",
+        Activation::Sin => "Sin()",
+    }
 }

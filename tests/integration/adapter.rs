@@ -101,11 +101,11 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
         files.concat()
     );
     let groups = u32::try_from(input.len() / 4).expect("a small input").div_ceil(64);
-    run_module(device, &text, "main", input, input.len(), groups)
+    run_module(device, &text, "main", &[input], input.len(), groups)
 }
 
-/// Runs an entry point of a module that reads binding 0 and writes `words` words to binding 1.
-pub fn run_module(device: &Device, text: &str, entry: &str, input: &[u32], words: usize, groups: u32) -> Vec<u32> {
+/// Runs an entry point of a module that reads `inputs` in bindings 0, 2, 3, ... and writes `words` words to binding 1.
+pub fn run_module(device: &Device, text: &str, entry: &str, inputs: &[&[u32]], words: usize, groups: u32) -> Vec<u32> {
     let (device, queue) = device.handles();
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some("test"),
@@ -123,18 +123,21 @@ pub fn run_module(device: &Device, text: &str, entry: &str, input: &[u32], words
         let contents = bytemuck::cast_slice(contents);
         device.create_buffer_init(&wgpu::util::BufferInitDescriptor { label: Some("test"), contents, usage })
     };
-    let source = buffer(input, wgpu::BufferUsages::STORAGE);
+    let sources: Vec<_> = inputs.iter().map(|input| buffer(input, wgpu::BufferUsages::STORAGE)).collect();
     // What is not written is seen.
     let unwritten = vec![u32::MAX; words];
     let target = buffer(&unwritten, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC);
     let staging = buffer(&unwritten, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST);
+    let bindings = [0].into_iter().chain(2..);
+    let mut entries: Vec<_> = bindings
+        .zip(&sources)
+        .map(|(binding, source)| wgpu::BindGroupEntry { binding, resource: source.as_entire_binding() })
+        .collect();
+    entries.push(wgpu::BindGroupEntry { binding: 1, resource: target.as_entire_binding() });
     let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
         label: Some("test"),
         layout: &pipeline.get_bind_group_layout(0),
-        entries: &[
-            wgpu::BindGroupEntry { binding: 0, resource: source.as_entire_binding() },
-            wgpu::BindGroupEntry { binding: 1, resource: target.as_entire_binding() },
-        ],
+        entries: &entries,
     });
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     {

@@ -108,6 +108,7 @@ fn exports_are_written_where_and_as_they_are_asked_for() {
         ("--out n.NPZ", "n.NPZ"),
         ("--out n.json", "n.json"),
         ("--out n.wgsl", "n.wgsl"),
+        ("--out m.wgsl", "m.weights.bin"),
         ("--out n.safetensors --naming pytorch", "n.safetensors"),
         ("--out other --format c", "other"),
     ] {
@@ -127,6 +128,8 @@ fn exports_are_written_where_and_as_they_are_asked_for() {
         ("--format onnx --naming flax", 2, &["--naming is for --format safetensors"]),
         ("--format onnx --name x", 2, &["--name is for --format c"]),
         ("--format c --name a-b", 2, &["--name \"a-b\"", "letters, digits"]),
+        ("--format wgsl", 2, &["--format wgsl is two files", "--out"]),
+        ("--out absent/n.wgsl", 2, &["--out absent/n.wgsl", "no folder"]),
         ("--format c --model -1", 2, &["--model"]),
     ] {
         dir.run(&format!("export c {flags}")).exits(code).says(&["error: "]).says(texts);
@@ -155,6 +158,46 @@ fn exported_weights_are_imported_bit_for_bit() {
     assert_eq!(ran.exits(0).json()["verified_steps"], 5, "steps: {ran}");
     assert!(!ran.stderr.contains("may differ"), "nothing was computed before: {ran}");
     assert_ne!(network(&dir, "start", 0), trained, "it was trained");
+}
+
+#[test]
+fn a_shader_and_its_weights_are_both_written_or_neither() {
+    let dir = trained("--steps 20 --hidden 4");
+    std::fs::create_dir(dir.path("n.weights.bin")).expect("a folder can be made");
+    dir.run("export c --out n.wgsl").exits(2).says(&["--out n.weights.bin", "folder"]);
+    assert!(!dir.path("n.wgsl").exists(), "no module without weights");
+    std::fs::rename(dir.path("c"), dir.path("c.weights.bin")).expect("it can be renamed");
+    let before = dir.bytes("c.weights.bin");
+    dir.run("export c.weights.bin --out c.wgsl").exits(2).says(&["--out c.weights.bin", "which is read"]);
+    assert_eq!(dir.bytes("c.weights.bin"), before, "the checkpoint is as it was");
+}
+
+#[test]
+fn exported_normalization_and_frequencies_are_imported_bit_for_bit() {
+    let norm = "--data t.csv --target y --hidden 4,4 --layer-norm";
+    let fourier = format!("{norm} --residual --encoding fourier --fourier-features 3 --include-input");
+    for (layers, namings) in [(norm, &["flax", "pytorch"][..]), (&fourier, &["flax"])] {
+        let dir = trained(&format!("--steps 20 {layers}"));
+        let trained = network(&dir, "c", 0);
+        for naming in namings {
+            dir.run(&format!("export c --format safetensors --naming {naming} --out w")).exits(0);
+            dir.run(&format!("import w {layers} --batch-size 4 --seed 7 --out start")).exits(0);
+            assert_eq!(network(&dir, "start", 0), trained, "imported {naming} of {layers}");
+        }
+    }
+    let dir = trained(&format!("--steps 20 {norm}"));
+    dir.run("export c --format safetensors --out w").exits(0);
+    for (flags, text) in [
+        ("", "the network has 0 layers with --layer-norm, and the file has 2 tensors of one axis named ...scale"),
+        ("--layer-norm --encoding fourier --fourier-features 1", "lacks the tensor frequencies"),
+    ] {
+        let import = "import w --data t.csv --target y --hidden 4,4 --batch-size 4 --out other";
+        dir.run(&format!("{import} {flags}")).exits(1).says(&[text]);
+    }
+    let dir = trained("--steps 20 --data t.csv --target y --hidden 4,4 --residual");
+    let refusal = ["--naming pytorch", "--residual", "use --naming flax"];
+    dir.run("export c --format safetensors --naming pytorch --out w").exits(2).says(&refusal);
+    assert!(!dir.path("w").exists(), "nothing is written");
 }
 
 /// Writes a safetensors file.

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use fori::checkpoint::Checkpoint;
 use fori::data::schema::{Encoding, InputColumn, LabelColumn, NumberColumn, Schema, Targets};
-use fori::export::{Format, Options, export};
-use fori::network::{Dense, Naming, Network, Stage, Tensor};
+use fori::export::{Exported, Format, Options, export};
+use fori::network::{Dense, Naming, Network, Stage, Tensor, Waves};
 use fori::rng::Key;
 use fori::spec::Activation;
 use safetensors::SafeTensors;
@@ -113,7 +113,8 @@ fn options(name: &str, naming: Naming) -> Options {
 }
 
 fn exported(name: &str, network: &Network, format: Format) -> Vec<u8> {
-    export(network, format, &options(name, Naming::Flax)).unwrap_or_else(|e| panic!("{name} as {format}: {e}"))
+    let exported = export(network, format, &options(name, Naming::Flax));
+    exported.unwrap_or_else(|e| panic!("{name} as {format}: {e}")).bytes
 }
 
 /// A network with rows to read and the answers that it must give.
@@ -153,7 +154,7 @@ fn numbers(text: &str, kept: impl Fn(&str) -> bool) -> Vec<f64> {
 /// A network that is trained on a table of the repository, and what `fori predict` answers. The columns of the answers are
 /// those that `answer` accepts.
 #[expect(clippy::cast_possible_truncation, reason = "exported networks read 32-bit floats")]
-fn trained(table: &str, target: &str, flags: &str, answer: impl Fn(&str) -> bool) -> Case {
+fn trained(name: &str, table: &str, target: &str, flags: &str, answer: impl Fn(&str) -> bool) -> Case {
     let dir = Dir::new();
     let data = path("data").join(format!("{table}.csv"));
     let data = data.to_str().expect("a path that is text");
@@ -165,7 +166,7 @@ fn trained(table: &str, target: &str, flags: &str, answer: impl Fn(&str) -> bool
     let text = std::fs::read_to_string(data).expect("the table is in the repository");
     let rows = numbers(&text, |name| name != target).into_iter().map(|x| x as f32).collect();
     let want = numbers(&dir.read("p.csv"), answer);
-    Case { name: table.into(), network: Network::of(&checkpoint, 0).expect("a network"), rows, want }
+    Case { name: name.into(), network: Network::of(&checkpoint, 0).expect("a network"), rows, want }
 }
 
 /// All cases.
@@ -178,11 +179,17 @@ fn cases() -> &'static [Case] {
             Case { name, network, rows, want }
         };
         let mut cases: Vec<_> = networks().into_iter().map(case).collect();
-        cases.push(trained("diabetes", "progression", "", |_| true));
-        let labels = "--loss binary_cross_entropy --activation tanh";
-        cases.push(trained("breast_cancer", TUMOR, labels, |name| name == "probability"));
-        let classes = "--loss softmax_cross_entropy --hidden 9,5";
-        cases.push(trained("iris", "species", classes, |name| name.starts_with("p(")));
+        let number = |name, flags| trained(name, "diabetes", "progression", flags, |_| true);
+        cases.push(number("wide", ""));
+        cases.push(number("residual", "--hidden 7,7,5 --residual"));
+        cases.push(number("frequency", "--hidden 6 --encoding frequency --frequencies 3"));
+        let label = |name, flags| trained(name, "breast_cancer", TUMOR, flags, |name| name == "probability");
+        cases.push(label("label", "--loss binary_cross_entropy --activation tanh"));
+        cases.push(label("norm", "--loss binary_cross_entropy --hidden 9,6 --layer-norm --activation sin --w0 2"));
+        let class = |name, flags| trained(name, "iris", "species", flags, |name| name.starts_with("p("));
+        cases.push(class("class", "--loss softmax_cross_entropy --hidden 9,5"));
+        let all = "--hidden 9,9 --layer-norm --residual --encoding fourier --fourier-features 5 --include-input";
+        cases.push(class("all", &format!("--loss softmax_cross_entropy {all}")));
         cases
     })
 }
@@ -298,19 +305,18 @@ fn a_c_compiler_makes_the_same_predictions_of_the_header() {
 fn a_shader_makes_the_same_predictions() {
     let device = device();
     for case in cases() {
-        let text = String::from_utf8(case.exported(Format::Wgsl)).expect("WGSL is text");
+        let Exported { bytes, weights } =
+            export(&case.network, Format::Wgsl, &options("n", Naming::Flax)).unwrap_or_else(|e| panic!("{e}"));
+        let text = String::from_utf8(bytes).expect("WGSL is text");
         let module = naga::front::wgsl::parse_str(&text).unwrap_or_else(|e| panic!("{}", e.emit_to_string(&text)));
         let (flags, capabilities) = (naga::valid::ValidationFlags::all(), naga::valid::Capabilities::default());
         let valid = naga::valid::Validator::new(flags, capabilities).validate(&module);
         valid.unwrap_or_else(|e| panic!("{}: {e:?}", case.name));
         let Some(device) = &device else { continue };
-        // Mesa's software adapter compiles thousands of weights for minutes.
-        if case.network.parameters() > 1000 {
-            continue;
-        }
+        let weights: Vec<u32> = bytemuck::pod_collect_to_vec(&weights.expect("the weights are beside the module"));
         let words: Vec<u32> = case.rows.iter().map(|x| x.to_bits()).collect();
         let groups = u32::try_from(case.rows.len() / case.network.inputs()).expect("few rows").div_ceil(64);
-        let got = run_module(device, &text, "predict", &words, case.want.len(), groups);
+        let got = run_module(device, &text, "predict", &[&words, &weights], case.want.len(), groups);
         case.check(&got.into_iter().map(f32::from_bits).collect::<Vec<_>>());
     }
 }
@@ -354,7 +360,8 @@ fn safetensors_have_the_weights_in_the_layout_of_flax_and_of_pytorch() {
         let schema: Schema = serde_json::from_str(&metadata["schema"]).expect("a schema");
         assert_eq!(schema, network.schema, "schema of {name}");
 
-        let bytes = export(&network, Format::Safetensors, &options(&name, Naming::Pytorch)).expect("it is written");
+        let bytes =
+            export(&network, Format::Safetensors, &options(&name, Naming::Pytorch)).expect("it is written").bytes;
         let (torch, metadata) = safetensors(&bytes);
         let modules: Vec<String> = serde_json::from_str(&metadata["sequential"]).expect("a list");
         assert_eq!(modules.len(), network.stages.len(), "modules of {name}: {modules:?}");
@@ -384,6 +391,74 @@ fn json_has_everything() {
         assert_eq!(schema, network.schema, "schema of {name}");
         assert_eq!(json["step"], 7, "step of {name}");
     }
+}
+
+/// The case with every kind of stage.
+fn everything() -> &'static Case {
+    cases().iter().find(|case| case.name == "all").expect("it is among the cases")
+}
+
+#[test]
+fn every_stage_is_listed_with_its_tensors() {
+    let Case { network, .. } = everything();
+    let stages = ["fourier 5 include_input", "dense", "layer_norm", "gelu", "fork", "dense", "layer_norm", "gelu"];
+    let stages: Vec<_> = stages.into_iter().chain(["join", "dense"]).collect();
+    let (tensors, metadata) = safetensors(&exported("all", network, Format::Safetensors));
+    assert_eq!(serde_json::from_str::<Vec<String>>(&metadata["stages"]).expect("a list"), stages, "stages");
+    let json: Value = serde_json::from_slice(&exported("all", network, Format::Json)).expect("JSON");
+    let list = |value: &Value| serde_json::from_value::<Vec<f32>>(value.clone()).expect("numbers");
+    let mut layers = 0;
+    for (stage, json) in network.stages.iter().zip(json["stages"].as_array().expect("a list")) {
+        match stage {
+            Stage::Encoding(encoder) => {
+                let Waves::Fourier { features: 5, frequencies } = encoder.waves() else { panic!("{encoder:?}") };
+                let tensor = tensor(&tensors, "frequencies");
+                assert_eq!((&tensor.shape, &tensor.values), (&vec![4, 5], &frequencies), "frequencies as a tensor");
+                let rows: Vec<f32> = json["frequencies"].as_array().expect("rows").iter().flat_map(list).collect();
+                assert_eq!(rows, frequencies, "frequencies as JSON");
+                assert_eq!((&json["name"], &json["include_input"]), (&"fourier".into(), &true.into()), "the encoding");
+            }
+            Stage::Dense(dense) => {
+                let name = format!("layers.{layers}.kernel");
+                assert_eq!(tensor(&tensors, &name).shape, [dense.inputs, dense.outputs], "{name}");
+                layers += 1;
+            }
+            Stage::LayerNorm { scale, bias } => {
+                for (part, want) in [("scale", scale), ("bias", bias)] {
+                    let name = format!("norms.{}.{part}", layers - 1);
+                    assert_eq!(&tensor(&tensors, &name).values, want, "{name} as a tensor");
+                    assert_eq!(&list(&json[part]), want, "{name} as JSON");
+                }
+                assert_eq!(json["epsilon"], 1e-6, "epsilon");
+            }
+            Stage::Activation(activation) => assert_eq!(json["name"], activation.name(), "the activation"),
+            Stage::Fork => assert_eq!(json["kind"], "fork", "where the row is kept"),
+            Stage::Join => assert_eq!(json["kind"], "join", "where it is added"),
+        }
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let file = folder.path().join("all.npz");
+    std::fs::write(&file, exported("all", network, Format::Npz)).expect("a file can be written");
+    let Some(printed) = peers("read_npz.py", &file) else { return };
+    let arrays: Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!(list(&arrays["norms.1.scale"][2]), tensor(&tensors, "norms.1.scale").values, "a scale in NumPy");
+    assert_eq!(arrays["stages"][2], serde_json::json!(stages), "stages in NumPy");
+}
+
+#[test]
+fn layer_normalization_has_the_names_and_modules_of_pytorch() {
+    let case = cases().iter().find(|case| case.name == "norm").expect("it is among the cases");
+    let options = options("norm", Naming::Pytorch);
+    let (tensors, metadata) =
+        safetensors(&export(&case.network, Format::Safetensors, &options).expect("it is written").bytes);
+    let modules: Vec<String> = serde_json::from_str(&metadata["sequential"]).expect("a list");
+    assert_eq!(modules[..3], ["Linear(30, 9)", "LayerNorm(9, eps=1e-6)", "Sin()"], "modules");
+    let Stage::LayerNorm { scale, bias } = &case.network.stages[4] else { panic!("{:?}", case.network.stages[4]) };
+    assert_eq!(&tensor(&tensors, "4.weight").values, scale, "the scale of the second");
+    assert_eq!(&tensor(&tensors, "4.bias").values, bias, "the bias of the second");
+    let network = &everything().network;
+    let error = export(network, Format::Safetensors, &options).expect_err("it is no chain");
+    assert!(error.to_string().contains("--naming flax"), "{error}");
 }
 
 #[test]

@@ -164,7 +164,6 @@ fn networks_with_other_layers_predict_what_training_measured() {
             0.0,
         );
         dir.run("inspect c").exits(0).prints(&["network          4 -> "]);
-        dir.run("export c --format c").exits(2).says(&["cannot be exported yet"]);
     }
 }
 
