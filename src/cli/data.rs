@@ -4,21 +4,23 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 
+use super::resume::Given;
 use super::values;
 use crate::config::{ImageConfig, Missing, TableConfig, Task, Validation};
+use crate::error::{Error, Result};
 
 /// Flags that say what is trained on.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("files").args(["data", "image"]))]
 pub(super) struct DataArgs {
     /// Built-in task. linreg: learn y = x w + b + 0.1 noise from batches drawn anew each step.
-    #[arg(long, value_name = "NAME", value_parser = ["linreg"], conflicts_with = "files", help_heading = "Data")]
+    #[arg(long, value_name = "NAME", value_parser = ["linreg"], help_heading = "Data")]
     task: Option<String>,
     /// Width of the input of the linreg task.
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = values::width, conflicts_with = "files", help_heading = "Data")]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = values::width, help_heading = "Data")]
     inputs: usize,
     /// Width of the output of the linreg task.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::width, conflicts_with = "files", help_heading = "Data")]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::width, help_heading = "Data")]
     outputs: usize,
     /// Train on the rows of a table: .csv, .tsv (with a header, also .gz), .npy, .npz, .safetensors, IDX (as MNIST's), .parquet.
     #[arg(long, value_name = "FILE", help_heading = "Data")]
@@ -52,6 +54,18 @@ pub(super) struct DataArgs {
     /// Use the columns as they are, instead of centering each and scaling it to unit variance.
     #[arg(long, requires = "data", help_heading = "Data")]
     no_standardize: bool,
+}
+
+/// Fails where a flag of the linreg task stands beside a file. To clap it would be a conflict, and where there is one it no longer
+/// asks for what other flags require: `--inputs 2 --missing drop` would pass without a table.
+pub(super) fn check(given: &Given) -> Result<()> {
+    let first = |flags: &[&'static str]| flags.iter().copied().find(|flag| given.has(flag));
+    match (first(&["task", "inputs", "outputs"]), first(&["data", "image"])) {
+        (Some(task), Some(file)) => {
+            Err(Error::Usage(format!("--{task} cannot be used with --{file}: leave one of them out")))
+        }
+        _ => Ok(()),
+    }
 }
 
 impl DataArgs {

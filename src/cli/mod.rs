@@ -127,6 +127,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> Result<()> {
 fn refuse(matches: &ArgMatches) -> Result<()> {
     let given = matches.subcommand().map_or_else(Given::default, |(_, matches)| Given::of(matches));
     let encoding = matches.subcommand().and_then(|(_, m)| m.try_get_one::<String>("encoding").ok().flatten());
+    data::check(&given)?;
     refuse_swept_flags(matches).and_then(|()| layers::check(encoding.map(String::as_str), &given))
 }
 

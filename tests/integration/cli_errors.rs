@@ -101,6 +101,8 @@ fn contradictions_name_both_flags() {
         ("--data good.csv", 2, &["--target"]),
         ("--target y", 2, &["--data"]),
         ("--no-standardize", 2, &["--data"]),
+        ("--inputs 2 --missing drop", 2, &["--data"]),
+        ("--task linreg --no-standardize", 2, &["--data"]),
         ("--executor cpu --adapter llvmpipe", 2, &["--executor cpu", "leave out --adapter"]),
         ("--executor cpu --backend vulkan", 2, &["--executor cpu", "leave out --adapter and --backend"]),
         ("--steps 3 --steps 4", 2, &["--steps", "multiple times"]),
