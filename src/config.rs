@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::data::Frame;
 use crate::error::{Error, Result};
 use crate::gpu::AdapterChoice;
 use crate::plan::Sampling;
@@ -28,14 +29,23 @@ pub enum Task {
     Table(TableConfig),
     /// An image: from the coordinates of a pixel to its color.
     Image(ImageConfig),
+    /// A table in memory, which a checkpoint does not hold: whoever resumes the run brings it again. The path of the config is
+    /// but a name for it.
+    Frame(Frame, TableConfig),
 }
 
 impl Task {
+    /// A table in memory and what to predict of it, with the defaults of [`TableConfig`].
+    pub fn frame(frame: Frame, targets: &[&str]) -> Self {
+        let table = TableConfig::new(&frame.path, targets);
+        Self::Frame(frame, table)
+    }
+
     /// The table that is trained on; `None` for the synthetic task.
     pub fn table(&self) -> Option<Cow<'_, TableConfig>> {
         match self {
             Self::Linreg { .. } => None,
-            Self::Table(table) => Some(Cow::Borrowed(table)),
+            Self::Table(table) | Self::Frame(_, table) => Some(Cow::Borrowed(table)),
             Self::Image(image) => Some(Cow::Owned(image.table())),
         }
     }

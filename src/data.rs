@@ -121,9 +121,16 @@ pub fn read_frame(path: &Path, labels: Option<&Path>) -> Result<Frame> {
 /// # Errors
 /// As [`read_frame`], [`Schema::fit`] and [`Schema::apply`]; [`Error::Data`] where the split leaves a side without rows.
 pub fn load(config: &TableConfig, kind: TargetKind, seed: u64) -> Result<Tables> {
-    let frame = read_frame(&config.path, config.labels.as_deref())?;
-    let roles = Roles::of(&frame, config)?;
-    let all = kept_rows(&frame, config, &roles)?;
+    load_frame(&read_frame(&config.path, config.labels.as_deref())?, config, kind, seed)
+}
+
+/// As [`load`], of a table in memory.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_frame(frame: &Frame, config: &TableConfig, kind: TargetKind, seed: u64) -> Result<Tables> {
+    let roles = Roles::of(frame, config)?;
+    let all = kept_rows(frame, config, &roles)?;
     let targets: Vec<_> = roles.targets.iter().map(|&column| &frame.columns[column]).collect();
     let strata = split::strata(&targets, kind, &all);
     let (train, drawn) = match &config.validation {
@@ -132,14 +139,14 @@ pub fn load(config: &TableConfig, kind: TargetKind, seed: u64) -> Result<Tables>
         }
         _ => (all.clone(), Vec::new()),
     };
-    let schema = Fit { frame: &frame, config, train: &train, all: &all }.schema(&roles, kind)?;
-    let mut gaps = Gaps { dropped: frame.rows() - all.len(), filled: filled(&frame, &roles, &all) };
+    let schema = Fit { frame, config, train: &train, all: &all }.schema(&roles, kind)?;
+    let mut gaps = Gaps { dropped: frame.rows() - all.len(), filled: filled(frame, &roles, &all) };
     let validation = match &config.validation {
         None => None,
-        Some(Validation::Share(_)) => Some(Rows { frame: &frame, rows: &drawn }.dataset(&schema)?),
+        Some(Validation::Share(_)) => Some(Rows { frame, rows: &drawn }.dataset(&schema)?),
         Some(Validation::File(path)) => Some(validation_file(path, config, &schema, &mut gaps)?),
     };
-    let train = Rows { frame: &frame, rows: &train }.dataset(&schema)?;
+    let train = Rows { frame, rows: &train }.dataset(&schema)?;
     let mut tables = Tables { schema, train, validation, summary: String::new() };
     let stratified = strata.iter().any(|&stratum| stratum != strata[0]);
     tables.summary = summary::summary(&tables, config, stratified, gaps);

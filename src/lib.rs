@@ -22,19 +22,28 @@
 //! Invariants: results do not depend on how steps are chunked; a step is reported once, in order, after the device has counted it;
 //! the f64 oracle in [`cpu`] computes what each kernel must.
 //!
-//! ```
-//! use std::sync::atomic::AtomicBool;
-//! use fori::config::{ExecutorChoice, TrainConfig};
-//! use fori::run::Silent;
-//! use fori::trainer::Trainer;
+//! As a library, an [`Experiment`] says what is trained, a [`Trainer`] trains it, and [`Trained`] tells how it went and predicts:
 //!
-//! // `ExecutorChoice::Auto`, the default, takes the GPU where there is one.
-//! let config = TrainConfig { hidden: vec![8], steps: 200, executor: ExecutorChoice::Cpu, ..TrainConfig::default() };
-//! let trained = Trainer::new(config, &mut Silent)?.train(&AtomicBool::new(false), &mut Silent)?;
-//! assert_eq!(trained.outcome.verified_steps, 200);
-//! assert!(trained.outcome.final_losses[0] < 14.0);
-//! # Ok::<(), fori::error::Error>(())
 //! ```
+//! use fori::{ExecutorChoice, Experiment, Loss, Result, TableConfig, Task, Validation, Which, read_frame};
+//!
+//! fn main() -> Result<()> {
+//!     let mut table = TableConfig::new("tests/data/iris.csv", &["species"]);
+//!     table.validation = Some(Validation::Share(0.25));
+//!     // `ExecutorChoice::Auto`, the default, takes the GPU where there is one.
+//!     let mut experiment = Experiment { task: Task::Table(table), executor: ExecutorChoice::Cpu, ..Experiment::default() };
+//!     experiment.loss = Loss::SoftmaxCrossEntropy;
+//!     experiment.steps = 500;
+//!     let trained = experiment.train()?;
+//!     let (name, value) = trained.scores()[0].headline();
+//!     assert!(name == "accuracy" && value > 0.9);
+//!     let predictions = trained.predictor(Which::Best)?.predict_frame(&read_frame("tests/data/iris.csv".as_ref(), None)?)?;
+//!     assert_eq!(predictions.answers.len(), 150 * 3); // a probability per flower and species
+//!     Ok(())
+//! }
+//! ```
+//!
+//! `examples/` has more. What is named at the root is all that most programs need; the modules have the parts.
 
 pub mod arenas;
 pub mod bench;
@@ -68,3 +77,14 @@ pub mod spec;
 pub mod trainer;
 pub mod tune;
 pub mod validation;
+
+pub use config::{
+    ExecutorChoice, ImageConfig, TableConfig, Task, TrainConfig as Experiment, ValidateConfig, Validation,
+};
+pub use data::{Frame, read_frame};
+pub use error::{Error, Result};
+pub use network::{Network, Predictions, Predictor, Which};
+pub use run::{Observer, Silent};
+pub use score::Scores;
+pub use spec::{Activation, Hyperparameters, Init, InputEncoding, LayerOptions, Loss, Optimizer, Schedule};
+pub use trainer::{ChunkEnd, Trained, Trainer};

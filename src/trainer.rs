@@ -1,6 +1,7 @@
 //! From a config to a finished run: data, plan, executor, loop, summary.
 
 mod prepare;
+mod simple;
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -23,6 +24,7 @@ use crate::validation::{Validated, Validation};
 pub use prepare::plan_of;
 pub(crate) use prepare::single_threaded;
 use prepare::{arenas_of, best_saver, open_device, validation_of};
+pub use simple::ChunkEnd;
 
 /// A run that is ready to start.
 pub struct Trainer {
@@ -67,6 +69,8 @@ pub struct Trained {
     pub saved: Option<Saved>,
     /// The validation, where the config has rows for it.
     pub validated: Option<Validated>,
+    /// What every checkpoint of the run has in common.
+    pub origin: Origin,
 }
 
 impl Trainer {
@@ -229,6 +233,7 @@ impl Trainer {
             resumed_from: (self.start.step > 0).then_some(self.start.step),
             saved,
             validated,
+            origin: self.origin,
         })
     }
 }

@@ -15,7 +15,7 @@ use crate::spec::{Hyperparameters, LayerOptions, Schedule};
 /// Everything that the numbers of a run depend on, and how it is saved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Experiment {
+pub struct StoredExperiment {
     task: TaskRecord,
     hidden: Vec<usize>,
     activation: String,
@@ -85,12 +85,12 @@ impl Fingerprint {
     }
 }
 
-impl Experiment {
+impl StoredExperiment {
     /// That of a config, with its tables.
     pub fn of(config: &TrainConfig, tables: Option<&Tables>) -> Self {
         let task = match config.task.clone() {
             Task::Linreg { inputs, outputs } => TaskRecord::Linreg { inputs, outputs },
-            Task::Table(config) => TaskRecord::Table { config, data: Fingerprint::of(tables) },
+            Task::Table(config) | Task::Frame(_, config) => TaskRecord::Table { config, data: Fingerprint::of(tables) },
             Task::Image(config) => TaskRecord::Image { config, data: Fingerprint::of(tables) },
         };
         Self {

@@ -30,7 +30,7 @@ mod saving;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-pub use experiment::Experiment;
+pub use experiment::StoredExperiment;
 pub use file::FORMAT_VERSION;
 pub use saver::Saver;
 pub use saving::{Saved, Saving};
@@ -48,7 +48,7 @@ use crate::validation::{BestSoFar, Kept, Plateau};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checkpoint {
     /// What is trained.
-    pub experiment: Experiment,
+    pub experiment: StoredExperiment,
     /// How the columns of its table became numbers, if it has one.
     pub schema: Option<Schema>,
     /// The executor that made it: `recorded`, `persistent` or `cpu`.
@@ -248,7 +248,7 @@ impl Checkpoint {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Origin {
     /// What is trained.
-    pub experiment: Experiment,
+    pub experiment: StoredExperiment,
     /// How the columns of its table became numbers, if it has one.
     pub schema: Option<Schema>,
     /// The executor.
@@ -267,7 +267,7 @@ impl Origin {
         executor: &str,
         adapter: Option<(String, Products)>,
     ) -> Self {
-        let (experiment, schema) = (Experiment::of(config, tables), tables.map(|t| t.schema.clone()));
+        let (experiment, schema) = (StoredExperiment::of(config, tables), tables.map(|t| t.schema.clone()));
         let (adapter, kernels) = adapter.map_or((String::new(), None), |(name, kernels)| (name, Some(kernels)));
         Self { experiment, schema, executor: executor.into(), adapter, kernels }
     }

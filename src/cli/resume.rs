@@ -140,7 +140,7 @@ macro_rules! encoding_flag {
 fn task(task: &Task) -> String {
     match task {
         Task::Linreg { .. } => "the linreg task".into(),
-        Task::Table(table) => format!("the table {}", table.path.display()),
+        Task::Table(table) | Task::Frame(_, table) => format!("the table {}", table.path.display()),
         Task::Image(image) => format!("the image {}", image.path.display()),
     }
 }

@@ -152,6 +152,34 @@ impl Frame {
         Self { path: path.to_path_buf(), columns, blocks: Vec::new(), targets: Vec::new(), places }
     }
 
+    /// A table in memory, of numbers, of which NaN is a missing one. Errors call it `table in memory`.
+    ///
+    /// # Errors
+    /// [`Error::Data`] where there is no number, columns differ in length, or two have the same name.
+    pub fn of_columns(columns: Vec<(&str, Vec<f64>)>) -> Result<Self> {
+        let path = Path::new("table in memory");
+        let refuse = |text: String| Err(Error::Data(format!("{}: {text}", path.display())));
+        let rows = columns.first().map_or(0, |(_, values)| values.len());
+        if rows == 0 {
+            return refuse("expected a column with a row or more".into());
+        }
+        for (i, (name, values)) in columns.iter().enumerate() {
+            if values.len() != rows {
+                let text = format!(
+                    "column {}: expected {rows} rows as in the first column, found {}",
+                    shown(name),
+                    values.len()
+                );
+                return refuse(text);
+            }
+            if columns[..i].iter().any(|(other, _)| other == name) {
+                return refuse(format!("column {} is there twice: expected a name of its own for each", shown(name)));
+            }
+        }
+        let column = |(name, values): (&str, _)| Column::new(name, Values::Numbers(values));
+        Ok(Self::new(path, columns.into_iter().map(column).collect(), Places::Rows(rows)))
+    }
+
     /// The number of rows.
     pub fn rows(&self) -> usize {
         match &self.places {

@@ -2,6 +2,7 @@
 
 use super::Network;
 use crate::checkpoint::Checkpoint;
+use crate::data::Frame;
 use crate::data::schema::Schema;
 use crate::error::{Error, Result};
 
@@ -67,6 +68,14 @@ impl Predictor {
     /// The first of its networks.
     pub fn network(&self) -> &Network {
         &self.networks[0]
+    }
+
+    /// Predicts the rows of a table as it was read; its columns are found by their names.
+    ///
+    /// # Errors
+    /// [`Error::Data`] where an input is not there, or has a value that the schema does not know.
+    pub fn predict_frame(&self, frame: &Frame) -> Result<Predictions> {
+        Ok(self.predict(&self.schema().apply_inputs(frame)?.features))
     }
 
     /// Predicts from standardized inputs, shape `(rows, inputs)`.

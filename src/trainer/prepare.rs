@@ -6,7 +6,7 @@ use crate::arenas::Arenas;
 use crate::checkpoint::{Checkpoint, Saver};
 use crate::config::{CheckpointConfig, ExecutorChoice, Member, TableConfig, Task, TrainConfig};
 use crate::cpu::CpuExecutor;
-use crate::data::{self, Dataset, Tables};
+use crate::data::{self, Dataset, Frame, Tables};
 use crate::error::{Error, Result};
 use crate::gpu::{self, AdapterChoice, Device, INSTALL};
 use crate::plan::{Plan, Source, TrainStep};
@@ -35,16 +35,21 @@ pub(super) fn arenas_of(
 /// # Errors
 /// [`Error::Usage`] and [`Error::Data`] for what cannot be trained.
 pub fn plan_of(config: &TrainConfig, models: usize) -> Result<(Option<Tables>, Plan)> {
-    let load = |table: &TableConfig| {
-        let tables = data::load(table, config.loss.target_kind(), config.seed)?;
+    let load = |table: &TableConfig, frame: Option<&Frame>| {
+        let (kind, seed) = (config.loss.target_kind(), config.seed);
+        let tables = match frame {
+            Some(frame) => data::load_frame(frame, table, kind, seed)?,
+            None => data::load(table, kind, seed)?,
+        };
         let (source, schema) = (Source::Table { rows: tables.train.rows }, &tables.schema);
         let (inputs, outputs) = (schema.inputs(), schema.targets.outputs());
         Ok((Some(tables), source, inputs, outputs))
     };
     let (tables, source, inputs, outputs) = match &config.task {
         Task::Linreg { inputs, outputs } => (None, Source::Linreg, *inputs, *outputs),
-        Task::Table(table) => load(table)?,
-        Task::Image(image) => load(&image.table())?,
+        Task::Table(table) => load(table, None)?,
+        Task::Image(image) => load(&image.table(), None)?,
+        Task::Frame(frame, table) => load(table, Some(frame))?,
     };
     check_loss(config)?;
     let model = Model::new(inputs, &config.hidden, outputs, config.activation)?.with(config.layers.clone())?;
