@@ -77,6 +77,7 @@ pub mod spec;
 pub mod trainer;
 pub mod tune;
 pub mod validation;
+pub mod web;
 
 pub use config::{
     ExecutorChoice, ImageConfig, TableConfig, Task, TrainConfig as Experiment, ValidateConfig, Validation,

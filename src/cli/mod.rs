@@ -23,6 +23,7 @@ mod train;
 mod tune;
 mod validate;
 mod values;
+mod web;
 mod which;
 
 use std::ffi::OsString;
@@ -60,6 +61,8 @@ enum Command {
     Inspect(inspect::InspectArgs),
     Export(Box<export::ExportArgs>),
     Import(Box<import::ImportArgs>),
+    /// Write a page that trains a network in the browser, with the same kernels.
+    Web(Box<web::WebArgs>),
     /// Print the train step of a network: its ops, tiles, arenas, and the WGSL.
     Plan(Box<plan::PlanArgs>),
 }
@@ -119,6 +122,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> Result<()> {
         Command::Inspect(args) => inspect::run(args),
         Command::Export(args) => export::run(args),
         Command::Import(args) => import::run(args),
+        Command::Web(args) => web::run(args),
         Command::Plan(args) => plan::run(args),
     }
 }

@@ -55,7 +55,7 @@ pub(super) struct ModelArgs {
     #[arg(long, value_name = "S", default_value_t = 0.0, value_parser = values::share, help_heading = "Model")]
     label_smoothing: f64,
     #[command(flatten)]
-    optimizer: OptimizerArgs,
+    pub(super) optimizer: OptimizerArgs,
     /// Rows of a batch.
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = values::whole::<usize>(1..=MAX_BATCH as u64), help_heading = "Training")]
     batch_size: usize,

@@ -56,3 +56,4 @@ mod tables;
 mod tune;
 mod validation;
 mod verification;
+mod web;

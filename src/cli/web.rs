@@ -1,0 +1,43 @@
+//! `fori web`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::output::print;
+use super::schedule::ScheduleArgs;
+use super::train::{DeviceArgs, ModelArgs, PlaceArgs, config, name_flag};
+use super::values;
+use crate::config::TrainConfig;
+use crate::error::Result;
+use crate::{files, web};
+
+/// Arguments of `fori web`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  fori web --out page.html\n  fori web --image photo.png --hidden 64,64 --activation sin --out photo.html"
+)]
+pub(super) struct WebArgs {
+    #[command(flatten)]
+    model: ModelArgs,
+    #[command(flatten)]
+    schedule: ScheduleArgs,
+    /// Steps (parameter updates) that the page trains.
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = values::whole::<u64>(1..=web::MAX_STEPS), help_heading = "Training")]
+    steps: u64,
+    /// The page: one HTML file that needs nothing else.
+    #[arg(long, value_name = "FILE.html", help_heading = "Output")]
+    out: PathBuf,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+/// Writes the page.
+pub(super) fn run(args: &WebArgs) -> Result<()> {
+    let updates = (args.steps / u64::from(args.model.optimizer.accumulate)).max(1);
+    let schedule = args.schedule.schedule(updates)?;
+    let config = TrainConfig { schedule, ..config(&args.model, &DeviceArgs::anyhow(&args.place), args.steps) };
+    let page = web::page(&config).map_err(|error| name_flag(error, &config))?;
+    files::replace("--out", &args.out, page.as_bytes())?;
+    print(format_args!("open {} in a browser with WebGPU", args.out.display()))
+}
