@@ -11,7 +11,7 @@ use crate::data::Frame;
 use crate::error::{Error, Result};
 use crate::gpu::AdapterChoice;
 use crate::plan::Sampling;
-use crate::spec::{Activation, Hyperparameters, Init, LayerOptions, Loss, Optimizer, Schedule};
+use crate::spec::{Activation, Hyperparameters, Init, LayerOptions, Loss, Model, Optimizer, Schedule};
 pub use table::{Categorical, ImageConfig, Missing, TableConfig, Validation};
 pub use validate::{PlateauConfig, ValidateConfig};
 
@@ -271,6 +271,20 @@ impl TrainConfig {
             Some((_, values)) => values.iter().any(|&value| value > 0.0),
             None => self.hyper.named().any(|(known, value)| known == name && value > 0.0),
         }
+    }
+
+    /// The network between rows of `inputs` and of `outputs`.
+    ///
+    /// # Errors
+    /// As [`Model::new`] and [`Model::with`].
+    pub fn model(&self, inputs: usize, outputs: usize) -> Result<Model> {
+        let model = Model::new(inputs, &self.hidden, outputs, self.activation)?.with(self.layers.clone())?;
+        Ok(Model { w0: self.w0, ..model })
+    }
+
+    /// Updates of the whole run, at least 1.
+    pub fn updates(&self) -> u64 {
+        (self.steps / u64::from(self.accumulate.max(1))).max(1)
     }
 
     /// The learning rate of a model in step `step`, counted from 0.

@@ -5,8 +5,8 @@ use serde::Serialize;
 use crate::data::Dataset;
 use crate::data::schema::{LabelColumn, Targets};
 use crate::network::{Predictions, Predictor};
-use crate::score::{Scores, Tally, largest, spread};
-use crate::spec::Loss;
+use crate::score::{Scores, Tally, is_one, spread};
+use crate::spec::{Loss, largest};
 
 /// What an evaluation finds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -101,8 +101,8 @@ fn confusion(targets: &Targets, predictions: &Predictions, table: &Dataset) -> V
                 let mut confusion = empty(&column.name, &classes);
                 let of = |values: usize| (0..table.rows).map(move |row| row * values + c);
                 for at in of(columns.len()) {
-                    let actual = usize::from(table.targets[at] >= 0.5);
-                    confusion.counts[actual][usize::from(predictions.answers[at] >= 0.5)] += 1;
+                    let actual = usize::from(is_one(f64::from(table.targets[at])));
+                    confusion.counts[actual][usize::from(is_one(predictions.answers[at]))] += 1;
                 }
                 confusion
             };

@@ -1,5 +1,6 @@
 //! Files that are written whole or not at all.
 
+use std::ffi::OsStr;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -45,13 +46,8 @@ impl<'a> Written<'a> {
         if !folder.is_dir() {
             return Err(refuse(format!("there is no folder {}; make it first", folder.display())));
         }
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".").suffix(".partial");
-        // As any other file that is made, not for the user alone.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let mut file =
-            builder.tempfile_in(&folder).map_err(|e| refuse(format!("its folder cannot be written: {e}")))?;
+        let file = partial(&folder, OsStr::new("."));
+        let mut file = file.map_err(|e| refuse(format!("its folder cannot be written: {e}")))?;
         file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(|e| Error::io(&target, e))?;
         Ok(Self::Beside(file, target))
     }
@@ -64,7 +60,21 @@ impl<'a> Written<'a> {
     }
 }
 
-fn folder_of(path: &Path) -> PathBuf {
+/// What the name of a half-written file ends with.
+pub(crate) const PARTIAL: &str = ".partial";
+
+/// A new file in a folder, whose name is `prefix`, six characters, and [`PARTIAL`].
+pub(crate) fn partial(folder: &Path, prefix: &OsStr) -> std::io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(prefix).suffix(PARTIAL);
+    // As any other file that is made, not for the user alone.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
+/// The folder of a file.
+pub(crate) fn folder_of(path: &Path) -> PathBuf {
     let parent = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     parent.unwrap_or(Path::new(".")).to_path_buf()
 }

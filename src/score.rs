@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use crate::data::schema::Targets;
-use crate::spec::{Loss, TargetKind};
+use crate::spec::{Loss, TargetKind, largest};
 
 /// The metrics of one model over a table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -147,7 +147,7 @@ pub struct Tally {
 }
 
 /// Whether a label counts as 1.
-fn is_one(label: f64) -> bool {
+pub(crate) fn is_one(label: f64) -> bool {
     label >= 0.5
 }
 
@@ -266,12 +266,6 @@ pub fn spread(values: &[f32], columns: usize) -> Vec<f64> {
         column().map(|v| (v - middle).powi(2)).sum()
     };
     (0..columns).map(of).collect()
-}
-
-/// The class of the largest output, the first of equals.
-pub fn largest(outputs: &[f64]) -> usize {
-    let better = |best: usize, o: usize| if outputs[o] > outputs[best] { o } else { best };
-    (0..outputs.len()).fold(0, better)
 }
 
 fn count(counts: &mut [ClassCounts], actual: usize, predicted: usize) {

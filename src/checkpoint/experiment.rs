@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::file::Checksum;
-use crate::config::PlateauConfig;
-use crate::config::{CheckpointConfig, ImageConfig, TableConfig, Task, TrainConfig, ValidateConfig};
+use crate::config::{CheckpointConfig, ImageConfig, PlateauConfig, TableConfig, Task, TrainConfig, ValidateConfig};
 use crate::data::{Schema, Tables};
 use crate::error::{Error, Result};
 use crate::spec::{Hyperparameters, LayerOptions, Schedule};

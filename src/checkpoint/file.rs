@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 
 use super::{Checkpoint, Words, all_tensors, is_float};
 use crate::error::{Error, Result};
-use crate::spec::Model;
 
 /// What the files of this program call themselves.
 const FORMAT: &str = "fori checkpoint";
@@ -203,8 +202,7 @@ impl Checkpoint {
         let config = self.experiment.config(Default::default()).map_err(unusable)?;
         let models = config.member_count().map_err(unusable)?;
         let (inputs, outputs) = self.experiment.widths(self.schema.as_ref())?;
-        let model = Model::new(inputs, &config.hidden, outputs, config.activation);
-        let model = model.and_then(|model| model.with(config.layers.clone())).map_err(unusable)?;
+        let model = config.model(inputs, outputs).map_err(unusable)?;
         let kept = (self.experiment.keeps_best(), self.experiment.has_plateau());
         Ok(all_tensors(&model, config.optimizer, config.accumulate, models, kept))
     }

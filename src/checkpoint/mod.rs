@@ -13,7 +13,6 @@
 //! | `step` | U32 | `()` | finished steps, as optax's `count` |
 //! | `diverged` | U32 | `()` | the step, counted from 1, at which the model diverged; 0 if it did not |
 //! | `loss` | F32 | `()` | the loss of the last step that had a finite one |
-//!
 //! | `best.layers.0.kernel`, ... | F32 | as the parameters | those of the best validation so far, in a run that keeps them |
 //! | `best` | U32 | `(4)` | its loss (the words of an f64, the high one first), its step, validations since |
 //! | `plateau` | U32 | `(5)` | share of the learning rate and best loss (each as above), validations since, where it is reduced |
@@ -40,7 +39,7 @@ use crate::config::{TrainConfig, Validation};
 use crate::data::{Schema, Tables};
 use crate::error::{Error, Result};
 use crate::outcome::Start;
-use crate::plan::{Arena, Plan, Products};
+use crate::plan::{Arena, Plan, Products, Tensor};
 use crate::spec::{Model, Optimizer};
 use crate::validation::{BestSoFar, Kept, Plateau};
 
@@ -140,20 +139,24 @@ impl Checkpoint {
 
     /// Puts the state into the arenas of a plan of the same experiment.
     pub fn restore(&self, plan: &Plan, arenas: &mut Arenas<f32>) {
-        let models = plan.step.models;
         for (name, _) in trained_tensors(&plan.step.model, plan.step.optimizer, plan.step.accumulate) {
-            let (words, Some(tensor)) = (self.words(&name), plan.tensor(&name)) else { continue };
-            let per_model = words.chunks_exact(words.len() / models);
-            for (model, words) in per_model.enumerate() {
-                let base = Arenas::<f32>::base(plan, tensor.arena, model);
-                for (i, &word) in tensor.indices().zip(words) {
-                    arenas.scalars[tensor.arena as usize][base + i] = f32::from_bits(word);
-                }
-            }
+            let Some(tensor) = plan.tensor(&name) else { continue };
+            self.copy(&name, plan, tensor, &mut arenas.scalars[tensor.arena as usize]);
         }
         let (steps, keys, diverged) = (self.words("step"), self.words("key"), self.words("diverged"));
         for (model, state) in arenas.state.iter_mut().enumerate() {
             *state = [steps[model], keys[2 * model], keys[2 * model + 1], diverged[model]];
+        }
+    }
+
+    /// Copies the numbers of all models from the tensor `name` to where a plan has `tensor` in an arena.
+    fn copy(&self, name: &str, plan: &Plan, tensor: &Tensor, arena: &mut [f32]) {
+        let words = self.words(name);
+        for (model, words) in words.chunks_exact(words.len() / plan.step.models).enumerate() {
+            let base = Arenas::<f32>::base(plan, tensor.arena, model);
+            for (i, &word) in tensor.indices().zip(words) {
+                arena[base + i] = f32::from_bits(word);
+            }
         }
     }
 
@@ -174,13 +177,7 @@ impl Checkpoint {
             progress.set(model, words);
         }
         for tensor in plan.tensors.iter().filter(|tensor| tensor.is_parameter()) {
-            let words = self.words(&format!("{BEST}{}", tensor.name));
-            for (model, words) in words.chunks_exact(words.len() / plan.step.models).enumerate() {
-                let base = Arenas::<f32>::base(plan, Arena::Params, model);
-                for (i, &word) in tensor.indices().zip(words) {
-                    progress.params[base + i] = f32::from_bits(word);
-                }
-            }
+            self.copy(&format!("{BEST}{}", tensor.name), plan, tensor, &mut progress.params);
         }
         Some(progress)
     }

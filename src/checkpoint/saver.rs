@@ -13,6 +13,7 @@ use tempfile::NamedTempFile;
 use super::Checkpoint;
 use crate::config::CheckpointConfig;
 use crate::error::{Error, Result};
+use crate::files::{self, PARTIAL};
 
 /// Writes the checkpoints of a run.
 #[derive(Debug)]
@@ -46,8 +47,7 @@ impl Saver {
         // A link stays a link: its file is what is replaced.
         let path = config.path.clone();
         let target = path.canonicalize().unwrap_or_else(|_| path.clone());
-        let parent = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = parent.unwrap_or(Path::new(".")).to_path_buf();
+        let folder = files::folder_of(&target);
         if !folder.is_dir() {
             return Err(refuse(format!("there is no folder {}; make it first", folder.display())));
         }
@@ -123,13 +123,7 @@ impl Saver {
 
     /// A new file beside the file.
     fn temporary(&self) -> std::io::Result<NamedTempFile> {
-        let prefix = self.named(".", ".");
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix).suffix(PARTIAL);
-        // As any other file that is made, not for the user alone.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        builder.tempfile_in(&self.folder)
+        files::partial(&self.folder, &self.named(".", "."))
     }
 
     /// Removes half-written files, and finds the kept ones up to the step of a resumed run.
@@ -156,6 +150,3 @@ impl Saver {
         if cfg!(unix) { fs::File::open(&self.folder)?.sync_all() } else { Ok(()) }
     }
 }
-
-/// What the name of a half-written file ends with.
-const PARTIAL: &str = ".partial";

@@ -104,20 +104,17 @@ impl<'a> Saving<'a> {
 
     /// Writes a state, unless it is there already or of no use.
     fn write(&mut self, outcome: &Outcome, arenas: &Arenas<f32>) -> Result<()> {
-        let Some(saver) = &mut self.saver else { return Ok(()) };
         let diverged = arenas.state.iter().all(|state| state[3] != 0);
-        if diverged || saver.saved() == Some(outcome.steps) {
+        let Some(saver) = self.saver.as_mut().filter(|saver| !diverged && saver.saved() != Some(outcome.steps)) else {
             return Ok(());
-        }
-        let kept = self.validation.as_ref().map(Validation::kept).unwrap_or_default();
-        saver.write(&Checkpoint::capture(self.origin, self.plan, arenas, &outcome.finite_losses, kept))
+        };
+        saver.write(&capture(self.origin, self.plan, self.validation.as_ref(), outcome, arenas))
     }
 
     /// Writes the state of the best validation.
     fn write_best(&mut self, outcome: &Outcome, arenas: &Arenas<f32>) -> Result<()> {
         let Some(saver) = &mut self.best else { return Ok(()) };
-        let kept = self.validation.as_ref().map(Validation::kept).unwrap_or_default();
-        saver.write(&Checkpoint::capture(self.origin, self.plan, arenas, &outcome.finite_losses, kept))
+        saver.write(&capture(self.origin, self.plan, self.validation.as_ref(), outcome, arenas))
     }
 
     /// Notes that a checkpoint could not be written: a full disk may have room again at the next one, and the run is worth
@@ -127,6 +124,18 @@ impl<'a> Saving<'a> {
             self.observer.notice(&format!("no checkpoint at step {step}: {error}"));
         }
     }
+}
+
+/// The state of a run with what is kept of its validation.
+fn capture(
+    origin: &Origin,
+    plan: &Plan,
+    validation: Option<&Validation>,
+    outcome: &Outcome,
+    arenas: &Arenas<f32>,
+) -> Checkpoint {
+    let kept = validation.map(Validation::kept).unwrap_or_default();
+    Checkpoint::capture(origin, plan, arenas, &outcome.finite_losses, kept)
 }
 
 /// Whether something with this period is due after a step.

@@ -200,12 +200,15 @@ impl Observer for Console {
     fn losses(&mut self, first_step: u64, losses: &[f32]) -> Result<()> {
         let models = self.members.len();
         let elapsed_s = self.started.elapsed().as_secs_f64();
+        let end = first_step + (losses.len() / models) as u64;
+        if let Some((step, losses, elapsed_s)) = self.last.take().filter(|l| l.0.is_multiple_of(self.metrics_every)) {
+            self.write_metrics(step, &losses, elapsed_s, &[])?;
+        }
+        self.last = losses.chunks_exact(models).next_back().map(|last| (end, last.to_vec(), elapsed_s));
         for (step, losses) in (first_step + 1..).zip(losses.chunks_exact(models)) {
-            if let Some((step, losses, elapsed_s)) = self.last.take().filter(|l| l.0.is_multiple_of(self.metrics_every))
-            {
-                self.write_metrics(step, &losses, elapsed_s, &[])?;
+            if step < end && step.is_multiple_of(self.metrics_every) {
+                self.write_metrics(step, losses, elapsed_s, &[])?;
             }
-            self.last = Some((step, losses.to_vec(), elapsed_s));
             if self.bar.is_none() && !self.quiet && reported(step, self.every, self.steps) {
                 self.print(step, losses);
             }
@@ -213,7 +216,7 @@ impl Observer for Console {
         if let Some(bar) = &self.bar {
             let best = losses.iter().rev().take(models).copied().reduce(f32::min);
             bar.set_message(loss_text(best.unwrap_or(f32::NAN)));
-            bar.set_position(first_step + (losses.len() / models) as u64);
+            bar.set_position(end);
         }
         self.metrics.as_mut().map_or(Ok(()), MetricsWriter::flush)
     }

@@ -165,12 +165,13 @@ pub(super) struct TrainArgs {
 impl TrainArgs {
     /// The config of a training run.
     pub(super) fn config(&self) -> Result<TrainConfig> {
+        let config = config(&self.model, &self.device, self.steps);
         Ok(TrainConfig {
-            schedule: self.schedule.schedule((self.steps / u64::from(self.model.optimizer.accumulate)).max(1))?,
+            schedule: self.schedule.schedule(config.updates())?,
             on_divergence: self.checkpoint.on_divergence,
             checkpoint: self.checkpoint.config(None),
             validate: self.validate.config(),
-            ..config(&self.model, &self.device, self.steps)
+            ..config
         })
     }
 }

@@ -34,9 +34,8 @@ pub(super) struct WebArgs {
 
 /// Writes the page.
 pub(super) fn run(args: &WebArgs) -> Result<()> {
-    let updates = (args.steps / u64::from(args.model.optimizer.accumulate)).max(1);
-    let schedule = args.schedule.schedule(updates)?;
-    let config = TrainConfig { schedule, ..config(&args.model, &DeviceArgs::anyhow(&args.place), args.steps) };
+    let config = config(&args.model, &DeviceArgs::anyhow(&args.place), args.steps);
+    let config = TrainConfig { schedule: args.schedule.schedule(config.updates())?, ..config };
     let page = web::page(&config).map_err(|error| name_flag(error, &config))?;
     files::replace("--out", &args.out, page.as_bytes())?;
     print(format_args!("open {} in a browser with WebGPU", args.out.display()))

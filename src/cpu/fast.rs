@@ -280,10 +280,10 @@ fn answer(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) {
     let activations = &activations[base(plan, Arena::Activations, model)..];
     let grads = &mut grads[base(plan, Arena::Grads, model)..];
     let state = arenas.state[model];
-    for b in 0..step.batch_rows(state) {
+    for (b, row) in step.table_rows(state).enumerate() {
         let outputs = &activations[4 * l.output + b * h_stride..][..l.outputs];
         let answer = step.answer(outputs, &activations[y + b * y_stride..]);
-        let first = 4 * (answers.offset + step.table_row(state, b) * answers.stride);
+        let first = 4 * (answers.offset + row * answers.stride);
         grads[first..first + answer.len()].copy_from_slice(&answer);
     }
 }
@@ -337,14 +337,16 @@ fn sample_table(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) {
     let (step, state) = (&plan.step, arenas.state[model]);
     let [.., activations, data] = &mut arenas.scalars;
     let activations = &mut activations[base(plan, Arena::Activations, model)..];
-    let used = step.batch_rows(state);
     let places = [("x", "features"), ("y", "targets")].map(|(to, from)| (place(plan, to), place(plan, from).0));
-    for b in 0..step.batch_size {
-        let row = if b < used { step.table_row(state, b) } else { 0 };
+    // A row that the batch lacks is that of the padding.
+    let rows = step.table_rows(state).map(Some).chain(std::iter::repeat(None));
+    for (b, row) in rows.take(step.batch_size).enumerate() {
         for ((to, stride), from) in places {
             let to = &mut activations[to + b * stride..][..stride];
-            // A row that the batch lacks is that of the padding.
-            if b < used { to.copy_from_slice(&data[from + row * stride..][..stride]) } else { to.fill(0.0) }
+            match row {
+                Some(row) => to.copy_from_slice(&data[from + row * stride..][..stride]),
+                None => to.fill(0.0),
+            }
         }
     }
 }

@@ -111,8 +111,7 @@ impl<T: Real> Oracle<'_, T> {
 
     fn sample_table(&mut self, x: Matrix, y: Matrix) {
         let (step, state) = (&self.plan.step, self.arenas.state[self.model]);
-        for b in 0..step.batch_rows(state) {
-            let row = step.table_row(state, b);
+        for (b, row) in step.table_rows(state).enumerate() {
             for (to, name) in [(x, "features"), (y, "targets")] {
                 let Some(tensor) = self.plan.tensor(name) else { continue };
                 let from = self.matrix(Arena::Data, tensor.offset, tensor.columns);
@@ -226,9 +225,9 @@ impl<T: Real> Oracle<'_, T> {
         let h = self.matrix(Arena::Activations, l.output, l.outputs);
         let to = self.matrix(Arena::Grads, answers.offset, answers.columns);
         let state = self.arenas.state[self.model];
-        for b in 0..step.batch_rows(state) {
+        for (b, row) in step.table_rows(state).enumerate() {
             let answer = step.answer(&self.row(h, b, l.outputs), &self.row(y, b, step.target_columns()));
-            let first = to.at(step.table_row(state, b), 0);
+            let first = to.at(row, 0);
             self.arenas.scalars[Arena::Grads as usize][first..first + answer.len()].copy_from_slice(&answer);
         }
     }

@@ -4,7 +4,8 @@ use super::npz::npy as array;
 use crate::data::schema::{LabelColumn, Schema, Targets};
 use crate::error::{Error, Result};
 use crate::network::Predictions;
-use crate::score::largest;
+use crate::score::is_one;
+use crate::spec::largest;
 
 /// A CSV file with a header. Numbers have as many digits as it takes to read back the same `f64`.
 ///
@@ -79,7 +80,7 @@ fn fields(targets: &Targets, answers: &[f64]) -> Vec<String> {
 
 /// The more probable of two labels.
 fn label(column: &LabelColumn, probability: f64) -> String {
-    let one = probability >= 0.5;
+    let one = is_one(probability);
     column.classes.as_ref().map_or_else(|| u8::from(one).to_string(), |classes| classes[usize::from(one)].clone())
 }
 

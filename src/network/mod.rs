@@ -98,8 +98,7 @@ impl Network {
             )));
         }
         let schema = schema_of(checkpoint)?;
-        let described = Model::new(schema.inputs(), &config.hidden, schema.targets.outputs(), config.activation)?;
-        let described = Model { w0: config.w0, ..described.with(config.layers)? };
+        let described = config.model(schema.inputs(), schema.targets.outputs())?;
         let tensor = |name: &str| {
             let all = checkpoint.parameter(name);
             let len = all.len() / models;

@@ -21,7 +21,7 @@ use crate::arenas::State;
 use crate::error::{Error, Result};
 use crate::real::{Real, lit};
 use crate::spec::{
-    Activation, Constants, Hyperparameters, Init, Loss, Model, Optimizer, Schedule, softmax_cross_entropy,
+    Activation, Constants, Hyperparameters, Init, Loss, Model, Optimizer, Schedule, largest, softmax_cross_entropy,
 };
 
 /// Where the batches come from.
@@ -244,10 +244,9 @@ impl TrainStep {
             return outputs.to_vec();
         }
         let class = target[0].to_usize().unwrap_or(0).min(outputs.len() - 1);
-        let best = (1..outputs.len()).fold(0, |best, o| if outputs[o] > outputs[best] { o } else { best });
         let margin = if outputs.len() > 1 { outputs[1] - outputs[0] } else { T::zero() };
         vec![
-            T::from(best).unwrap_or_else(T::zero),
+            T::from(largest(outputs)).unwrap_or_else(T::zero),
             softmax_cross_entropy(outputs, class, T::zero()),
             softmax_cross_entropy(outputs, class, lit(self.label_smoothing)),
             margin,

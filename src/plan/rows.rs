@@ -39,17 +39,20 @@ impl TrainStep {
         }
     }
 
-    /// The row of the table that row `b` of the batch of the next step is.
+    /// The rows of the table that make the batch of the next step, in order.
     #[expect(clippy::cast_possible_truncation, reason = "rows of a table and of a batch fit 32 bits")]
-    pub fn table_row(&self, state: [u32; 4], b: usize) -> usize {
-        let rows = self.source.table_rows().unwrap_or(1) as u32;
-        let place = self.batch_size as u32 * self.batch_of_epoch(state) + b as u32;
-        let row = match (self.source, self.sampling) {
-            (Source::Sequence { .. }, _) => place,
-            (_, Sampling::Shuffle) => key_of(state).fold_in(1).permute(place, rows),
-            (_, Sampling::Replacement) => self.step_key(state).randint(b as u32, rows),
-        };
-        row as usize
+    pub fn table_rows(&self, state: [u32; 4]) -> impl Iterator<Item = usize> + use<> {
+        let (source, sampling, key) = (self.source, self.sampling, key_of(state).fold_in(1));
+        let rows = source.table_rows().unwrap_or(1) as u32;
+        let first = self.batch_size as u32 * self.batch_of_epoch(state);
+        (0..self.batch_rows(state) as u32).map(move |b| {
+            let row = match (source, sampling) {
+                (Source::Sequence { .. }, _) => first + b,
+                (_, Sampling::Shuffle) => key.permute(first + b, rows),
+                (_, Sampling::Replacement) => key.randint(b, rows),
+            };
+            row as usize
+        })
     }
 
     /// The key of the random numbers of the next step.
@@ -98,7 +101,7 @@ mod tests {
             for batch in 0..5 {
                 let rows = step.batch_rows(state);
                 assert_eq!(rows, if batch == 4 { 3 } else { 5 }, "rows of batch {batch}");
-                order.extend((0..rows).map(|b| step.table_row(state, b)));
+                order.extend(step.table_rows(state));
                 state = step.advanced(state);
             }
             let mut sorted = order.clone();
@@ -132,8 +135,7 @@ mod tests {
     #[test]
     fn a_sequence_has_the_rows_in_order() {
         let step = step(Source::Sequence { rows: 7 }, 4);
-        let rows = |batch: u32| (0..step.batch_rows([batch, 0, 0, 0])).map(move |b| (batch, b));
-        let order: Vec<_> = (0..2).flat_map(rows).map(|(batch, b)| step.table_row([batch, 0, 0, 0], b)).collect();
+        let order: Vec<_> = (0..2).flat_map(|batch| step.table_rows([batch, 0, 0, 0])).collect();
         assert_eq!(order, (0..7).collect::<Vec<_>>(), "rows of two batches");
         assert!(Plan::new(step).is_ok(), "a plan that answers");
     }

@@ -111,6 +111,11 @@ impl Loss {
     }
 }
 
+/// The class of the largest output, the first of equals.
+pub fn largest<T: PartialOrd>(outputs: &[T]) -> usize {
+    (1..outputs.len()).fold(0, |best, o| if outputs[o] > outputs[best] { o } else { best })
+}
+
 /// The largest of some logits, and the sum of the exponentials of their distances from it.
 fn largest_and_sum<T: Real>(logits: &[T]) -> (T, T) {
     let largest = logits.iter().fold(T::neg_infinity(), |a, &b| a.max(b));

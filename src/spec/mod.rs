@@ -18,7 +18,7 @@ pub(crate) use clip::{clip_value, norm_factor};
 pub use encoding::{InputEncoding, MAX_FEATURES, MAX_FREQUENCIES};
 pub use init::{Init, initial_extras, initial_parameters, linreg_truth};
 pub use layers::{LayerOptions, NORM_EPS};
-pub use loss::{Loss, TargetKind, softmax_cross_entropy};
+pub use loss::{Loss, TargetKind, largest, softmax_cross_entropy};
 pub use model::{FREQUENCIES, Model};
 pub use optimizer::{Constants, Hyperparameters, Optimizer};
 pub use schedule::{Schedule, ScheduleKind};

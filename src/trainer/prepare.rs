@@ -12,7 +12,7 @@ use crate::gpu::{self, AdapterChoice, Device, INSTALL};
 use crate::plan::{Plan, Source, TrainStep};
 use crate::recover::{Rebuild, answering_on};
 use crate::run::Observer;
-use crate::spec::{Hyperparameters, Loss, Model, TargetKind};
+use crate::spec::{Hyperparameters, Loss, TargetKind};
 use crate::validation::{BestSoFar, Evaluator, Plateau, Validation};
 
 /// The arenas that a run starts from.
@@ -52,8 +52,7 @@ pub fn plan_of(config: &TrainConfig, models: usize) -> Result<(Option<Tables>, P
         Task::Frame(frame, table) => load(table, Some(frame))?,
     };
     check_loss(config)?;
-    let model = Model::new(inputs, &config.hidden, outputs, config.activation)?.with(config.layers.clone())?;
-    let model = Model { w0: config.w0, ..model };
+    let model = config.model(inputs, outputs)?;
     let step = TrainStep {
         models,
         schedule: config.schedule.clone(),

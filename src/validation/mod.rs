@@ -29,6 +29,17 @@ impl Default for Best {
     }
 }
 
+/// A number as the two words of its bits, the high one first.
+#[expect(clippy::cast_possible_truncation, reason = "a half at a time")]
+fn halves(value: f64) -> [u32; 2] {
+    [(value.to_bits() >> 32) as u32, value.to_bits() as u32]
+}
+
+/// The number of two words.
+fn joined(high: u32, low: u32) -> f64 {
+    f64::from_bits(u64::from(high) << 32 | u64::from(low))
+}
+
 /// The best parameters of each model so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BestSoFar {
@@ -84,16 +95,17 @@ impl BestSoFar {
     }
 
     /// The best validation of a model as words: those of its loss, its step, and how many there were since.
-    #[expect(clippy::cast_possible_truncation, reason = "a half of an f64, and counts of at most 32 bits")]
+    #[expect(clippy::cast_possible_truncation, reason = "counts of at most 32 bits")]
     pub(crate) fn words(&self, model: usize) -> Vec<u32> {
         let Best { loss, step, waited } = self.best[model];
-        vec![(loss.to_bits() >> 32) as u32, loss.to_bits() as u32, step as u32, waited as u32]
+        let [high, low] = halves(loss);
+        vec![high, low, step as u32, waited as u32]
     }
 
     /// Takes over the best validation of a model from its words.
     pub(crate) fn set(&mut self, model: usize, words: &[u32]) {
-        let [high, low, step, waited] = [0, 1, 2, 3].map(|i| u64::from(words[i]));
-        self.best[model] = Best { loss: f64::from_bits(high << 32 | low), step, waited };
+        let [step, waited] = [words[2], words[3]].map(u64::from);
+        self.best[model] = Best { loss: joined(words[0], words[1]), step, waited };
     }
 
     /// Whether every model has waited long enough.

@@ -1,5 +1,6 @@
 //! The learning rate of a model whose validation loss has stopped falling.
 
+use super::{halves, joined};
 use crate::config::PlateauConfig;
 
 /// By how much of the best loss a loss must be lower to be better (optax `rtol`).
@@ -38,16 +39,14 @@ impl Plateau {
     }
 
     /// It as words: those of the share and of the best loss, the high ones first, and the count.
-    #[expect(clippy::cast_possible_truncation, reason = "halves of an f64, and a count of at most 32 bits")]
+    #[expect(clippy::cast_possible_truncation, reason = "a count of at most 32 bits")]
     pub(crate) fn words(&self) -> Vec<u32> {
-        let halves = |v: f64| [(v.to_bits() >> 32) as u32, v.to_bits() as u32];
         [halves(self.scale), halves(self.best)].concat().into_iter().chain([self.count as u32]).collect()
     }
 
     /// From its words.
     pub(crate) fn from_words(words: &[u32]) -> Self {
-        let float = |i: usize| f64::from_bits(u64::from(words[i]) << 32 | u64::from(words[i + 1]));
-        Self { scale: float(0), best: float(2), count: u64::from(words[4]) }
+        Self { scale: joined(words[0], words[1]), best: joined(words[2], words[3]), count: u64::from(words[4]) }
     }
 }
 

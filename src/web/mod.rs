@@ -106,8 +106,7 @@ pub fn page(config: &TrainConfig) -> Result<String> {
     let table = tables.as_ref().map(|tables| &tables.train);
     let arenas = Arenas::initial(&plan, &[member.seed], table, 0.0)?;
     let map = map_of(config, &plan, table, tables.as_ref().map(|tables| &tables.schema.targets))?;
-    let updates = (config.steps / u64::from(config.accumulate)).max(1);
-    let rates = if plan.step.schedule == Schedule::Constant { 1 } else { updates };
+    let rates = if plan.step.schedule == Schedule::Constant { 1 } else { config.updates() };
     let tensors = plan.step.model.parameters().into_iter().filter_map(|(name, shape)| {
         let tensor = plan.tensor(&name)?;
         let (offset, rows, columns, stride) = (tensor.offset, tensor.rows, tensor.columns, tensor.stride);

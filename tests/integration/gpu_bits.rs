@@ -13,7 +13,7 @@ use crate::common::{assert_close, device, f64s, golden};
 
 /// What a run leaves behind, as bits.
 #[derive(Clone)]
-pub struct Trace {
+struct Trace {
     losses: Vec<u32>,
     params: Vec<u32>,
     optimizer: Vec<u32>,
@@ -21,7 +21,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    pub fn new(losses: &[f32], arenas: &Arenas<f32>) -> Self {
+    fn new(losses: &[f32], arenas: &Arenas<f32>) -> Self {
         let of = |arena: Arena| bits(&arenas.scalars[arena as usize]);
         Self {
             losses: bits(losses),
@@ -32,7 +32,7 @@ impl Trace {
     }
 
     /// Fails with the first difference rather than with thousands of words.
-    pub fn assert_equal(&self, other: &Self, what: &str) {
+    fn assert_equal(&self, other: &Self, what: &str) {
         let first = |a: &[u32], b: &[u32]| a.iter().zip(b).position(|(a, b)| a != b);
         assert_eq!(self.losses.len(), other.losses.len(), "{what}: losses");
         assert_eq!(first(&self.losses, &other.losses), None, "{what}: first loss with other bits");
@@ -49,12 +49,24 @@ fn same_bits_however_divided(walk: Walk) {
     let Some(device) = device() else { return };
     let (plan, mut executor) = reference(device, walk, false);
     let start = initial(&plan, &[member(0)], None, f32::NAN);
-    let mut first = None;
-    for (chunk, iters) in DIVISIONS {
-        executor.write(&start).expect("the arenas are written");
-        let losses = train(&mut executor, 0..1000, chunk, iters);
+    assert_same_bits(&mut executor, &start, 1000, &DIVISIONS, &format!("{walk:?}"));
+}
+
+/// Fails unless `steps` steps from `start` end in the same bits with each of the divisions: steps of a chunk, and of a
+/// submission.
+pub fn assert_same_bits(
+    executor: &mut dyn Executor,
+    start: &Arenas<f32>,
+    steps: usize,
+    divisions: &[(usize, usize)],
+    what: &str,
+) {
+    let mut first: Option<Trace> = None;
+    for &(chunk, iters) in divisions {
+        executor.write(start).expect("the arenas are written");
+        let losses = train(executor, 0..steps, chunk, iters);
         let trace = Trace::new(&losses, &executor.read().expect("the arenas are read"));
-        let what = format!("{walk:?}, chunks of {chunk} in submissions of {iters}");
+        let what = format!("{what}, chunks of {chunk} in submissions of {iters}");
         first.get_or_insert_with(|| trace.clone()).assert_equal(&trace, &what);
     }
 }

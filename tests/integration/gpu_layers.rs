@@ -1,13 +1,12 @@
 //! What there is around the dense layers, on the device: the kernels against the oracle, and bits that no chunking moves.
 
-use fori::executor::Executor;
 use fori::plan::{Plan, Source, TrainStep};
 use fori::shader::Walk;
 use fori::spec::{Activation, InputEncoding, LayerOptions, Loss, Optimizer};
 
-use crate::adapter::{WALKS, executor, initial, member, train};
+use crate::adapter::{WALKS, executor, initial, member};
 use crate::common::device;
-use crate::gpu_bits::Trace;
+use crate::gpu_bits::assert_same_bits;
 use crate::gpu_kernels::{Case, Kernels, check_all};
 use crate::network::model;
 
@@ -80,13 +79,7 @@ fn steps_are_the_same_bits_however_they_are_divided() {
         let plan = Plan::new(TrainStep { products: device.products, ..step }).expect("the plan is possible");
         let start = initial(&plan, &[member(0)], None, f32::NAN);
         let mut executor = executor(device, &plan, &[member(0)], &start, walk, false);
-        let mut first: Option<Trace> = None;
-        for (chunk, iters) in [(200, 200), (200, 7), (33, 10), (1, 1)] {
-            executor.write(&start).expect("the arenas are written");
-            let losses = train(&mut executor, 0..200, chunk, iters);
-            let trace = Trace::new(&losses, &executor.read().expect("the arenas are read"));
-            let what = format!("{walk:?}, chunks of {chunk} in submissions of {iters}");
-            first.get_or_insert_with(|| trace.clone()).assert_equal(&trace, &what);
-        }
+        let divisions = [(200, 200), (200, 7), (33, 10), (1, 1)];
+        assert_same_bits(&mut executor, &start, 200, &divisions, &format!("{walk:?}"));
     }
 }

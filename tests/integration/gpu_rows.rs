@@ -10,8 +10,9 @@ use fori::rng::Key;
 use fori::shader::Walk;
 use fori::spec::{Activation, Hyperparameters, Loss, Model, Optimizer};
 
-use crate::adapter::{WALKS, bits, executor, train};
+use crate::adapter::{WALKS, executor, train};
 use crate::common::{assert_close, device, f64s};
+use crate::gpu_bits::assert_same_bits;
 use crate::gpu_kernels::doubles;
 
 const ROWS: usize = 23;
@@ -135,15 +136,13 @@ fn epochs_are_the_same_bits_however_they_are_divided() {
                 Plan::new(TrainStep { products: device.products, ..step.clone() }).expect("the plan is possible");
             let start = initial(&plan);
             let mut executor = executor(device, &plan, &members(), &start, walk, false);
-            let traces = [(50, 50), (50, 7), (1, 1)].map(|(chunk, iters)| {
-                executor.write(&start).expect("the arenas are written");
-                let losses = train(&mut executor, 0..50, chunk, iters);
-                let arenas = executor.read().expect("the arenas are read");
-                (bits(&losses), bits(&arenas.scalars[Arena::Params as usize]))
-            });
-            let what = format!("{} {walk:?}", describe(&step));
-            assert!(traces[0] == traces[1], "{what}: submissions of 50 and of 7 steps");
-            assert!(traces[0] == traces[2], "{what}: chunks of 50 and of 1 step");
+            assert_same_bits(
+                &mut executor,
+                &start,
+                50,
+                &[(50, 50), (50, 7), (1, 1)],
+                &format!("{} {walk:?}", describe(&step)),
+            );
         }
     }
 }

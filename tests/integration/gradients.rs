@@ -1,10 +1,10 @@
 //! Gradients of the oracle against central differences of its loss.
 
 use fori::plan::{Arena, OpKind};
-use fori::spec::{Activation, InputEncoding, LayerOptions, Model};
+use fori::spec::{Activation, LayerOptions, Model};
 
 use crate::common::assert_close;
-use crate::network::{Network, model};
+use crate::network::{ENCODED, Network, model};
 
 /// The step of the differences: small enough that none crosses a kink, and that their error (the third derivative times
 /// its square, and rounding divided by it) stays below the tolerance.
@@ -65,27 +65,17 @@ fn gradients_equal_central_differences() {
 }
 
 /// What there can be around the dense layers.
-const OPTIONS: [LayerOptions; 9] = [
+const OPTIONS: [LayerOptions; 5] = [
     LayerOptions { dropout: 0.4, ..LayerOptions::NONE },
     LayerOptions { residual: true, ..LayerOptions::NONE },
     LayerOptions { layer_norm: true, ..LayerOptions::NONE },
     LayerOptions { layer_norm: true, residual: true, ..LayerOptions::NONE },
     LayerOptions { dropout: 0.3, layer_norm: true, residual: true, ..LayerOptions::NONE },
-    LayerOptions { encoding: InputEncoding::Fourier { features: 5, scale: 0.7 }, ..LayerOptions::NONE },
-    LayerOptions { encoding: InputEncoding::Frequency { frequencies: 3 }, include_input: true, ..LayerOptions::NONE },
-    LayerOptions {
-        encoding: InputEncoding::Fourier { features: 6, scale: 0.7 },
-        include_input: true,
-        dropout: 0.2,
-        layer_norm: true,
-        residual: true,
-    },
-    LayerOptions { encoding: InputEncoding::Frequency { frequencies: 2 }, ..LayerOptions::NONE },
 ];
 
 #[test]
 fn gradients_with_layer_options_equal_central_differences() {
-    for options in OPTIONS {
+    for options in OPTIONS.into_iter().chain(ENCODED) {
         for widths in [&[3, 5, 5, 5, 2][..], &[2, 7, 7, 3, 3, 9, 1]] {
             for batch_size in [1, 17] {
                 let dense = model(widths, Activation::Tanh);

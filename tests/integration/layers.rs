@@ -7,33 +7,23 @@ use fori::spec::{Activation, FREQUENCIES, InputEncoding, LayerOptions, Loss, Opt
 use crate::cli::{Dir, TINY};
 use crate::common::{assert_close, golden};
 use crate::cpu::follows_the_oracle;
-use crate::network::{Network, model};
+use crate::network::{ENCODED, Network, model};
 
 const NONE: LayerOptions = LayerOptions::NONE;
 const FOURIER: InputEncoding = InputEncoding::Fourier { features: 5, scale: 2.0 };
 const FREQUENCY: InputEncoding = InputEncoding::Frequency { frequencies: 3 };
 
-const OPTIONS: [LayerOptions; 9] = [
+const OPTIONS: [LayerOptions; 5] = [
     LayerOptions { dropout: 0.4, ..NONE },
     LayerOptions { residual: true, ..NONE },
     LayerOptions { dropout: 0.2, residual: true, ..NONE },
     LayerOptions { layer_norm: true, ..NONE },
     LayerOptions { dropout: 0.2, layer_norm: true, residual: true, ..LayerOptions::NONE },
-    LayerOptions { encoding: InputEncoding::Fourier { features: 5, scale: 0.7 }, ..LayerOptions::NONE },
-    LayerOptions { encoding: InputEncoding::Frequency { frequencies: 3 }, include_input: true, ..LayerOptions::NONE },
-    LayerOptions {
-        encoding: InputEncoding::Fourier { features: 6, scale: 0.7 },
-        include_input: true,
-        dropout: 0.2,
-        layer_norm: true,
-        residual: true,
-    },
-    LayerOptions { encoding: InputEncoding::Frequency { frequencies: 2 }, ..LayerOptions::NONE },
 ];
 
 #[test]
 fn the_cpu_executor_follows_the_oracle() {
-    for options in OPTIONS {
+    for options in OPTIONS.into_iter().chain(ENCODED) {
         for widths in [&[3, 5, 5, 2][..], &[2, 33, 33, 1, 1, 1], &[7, 4, 4, 4, 3]] {
             for source in [Source::Linreg, Source::Table { rows: 23 }] {
                 let model = model(widths, Activation::Tanh).with(options.clone()).expect("the options are possible");

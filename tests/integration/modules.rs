@@ -5,11 +5,11 @@ use std::sync::OnceLock;
 use fori::plan::{Plan, Products, Sampling, Source, TrainStep};
 use fori::rng::Key;
 use fori::shader::{Shader, Walk};
-use fori::spec::{Activation, InputEncoding, LayerOptions, Loss, Model, Optimizer};
+use fori::spec::{Activation, LayerOptions, Loss, Model, Optimizer};
 use naga::Module;
 use naga::valid::ModuleInfo;
 
-use crate::network::model;
+use crate::network::{ENCODED, model};
 
 /// The walks of every plan.
 pub const WALKS: [Walk; 2] = [Walk::Recorded, Walk::Persistent];
@@ -27,21 +27,11 @@ const PRODUCTS: [Products; 6] = [
 const NETWORKS: [&[usize]; 5] = [&[1, 1], &[3, 65, 1], &[257, 3, 65, 1], &[2, 64, 64, 1], &[65, 257]];
 
 /// What there is around the dense layers of some plans.
-const OPTIONS: [LayerOptions; 8] = [
+const OPTIONS: [LayerOptions; 4] = [
     LayerOptions { dropout: 0.1, residual: true, ..LayerOptions::NONE },
     LayerOptions { layer_norm: true, ..LayerOptions::NONE },
     LayerOptions { residual: true, ..LayerOptions::NONE },
     LayerOptions { dropout: 0.5, layer_norm: true, residual: true, ..LayerOptions::NONE },
-    LayerOptions { encoding: InputEncoding::Fourier { features: 5, scale: 0.7 }, ..LayerOptions::NONE },
-    LayerOptions { encoding: InputEncoding::Frequency { frequencies: 3 }, include_input: true, ..LayerOptions::NONE },
-    LayerOptions {
-        encoding: InputEncoding::Fourier { features: 6, scale: 0.7 },
-        include_input: true,
-        dropout: 0.2,
-        layer_norm: true,
-        residual: true,
-    },
-    LayerOptions { encoding: InputEncoding::Frequency { frequencies: 2 }, ..LayerOptions::NONE },
 ];
 
 fn plan(step: TrainStep) -> Plan {
@@ -89,7 +79,7 @@ pub fn plans() -> Vec<Plan> {
             }
         }
     }
-    plans.extend(PRODUCTS.into_iter().zip(OPTIONS.into_iter().cycle()).map(|(products, options)| {
+    plans.extend(PRODUCTS.into_iter().zip(OPTIONS.into_iter().chain(ENCODED).cycle()).map(|(products, options)| {
         let model = model(&[3, 9, 9, 65, 65, 2], Activation::Gelu).with(options).expect("the options are possible");
         let step = TrainStep::new(model, Loss::Mse, Optimizer::Adam, 33, Source::Linreg);
         plan(TrainStep { products, clip_norm: matches!(products, Products::Tiled { .. }), ..step })

@@ -6,7 +6,7 @@ use fori::arenas::Arenas;
 use fori::cpu::Cpu;
 use fori::plan::{Arena, OpKind, Plan, Source, TrainStep};
 use fori::rng::Key;
-use fori::spec::{Activation, Hyperparameters, Loss, Model, Optimizer};
+use fori::spec::{Activation, Hyperparameters, InputEncoding, LayerOptions, Loss, Model, Optimizer};
 
 use crate::common::{golden, singles};
 
@@ -15,6 +15,20 @@ pub fn model(widths: &[usize], activation: Activation) -> Model {
     let last = widths.len() - 1;
     Model::new(widths[0], &widths[1..last], widths[last], activation).expect("the widths are possible")
 }
+
+/// Encodings of the input, alone and with all that there can be around the dense layers.
+pub const ENCODED: [LayerOptions; 4] = [
+    LayerOptions { encoding: InputEncoding::Fourier { features: 5, scale: 0.7 }, ..LayerOptions::NONE },
+    LayerOptions { encoding: InputEncoding::Frequency { frequencies: 3 }, include_input: true, ..LayerOptions::NONE },
+    LayerOptions {
+        encoding: InputEncoding::Fourier { features: 6, scale: 0.7 },
+        include_input: true,
+        dropout: 0.2,
+        layer_norm: true,
+        residual: true,
+    },
+    LayerOptions { encoding: InputEncoding::Frequency { frequencies: 2 }, ..LayerOptions::NONE },
+];
 
 /// A plan that keeps its gradients, with room between its tensors.
 pub fn plan(model: Model, batch_size: usize, loss: Loss) -> Plan {
