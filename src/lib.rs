@@ -11,7 +11,7 @@
 //!   -> shader      WGSL of a plan, checked by naga; no device        shader
 //!   -> executor    recorded, persistent (gpu) or cpu                 gpu, cpu, executor
 //!   -> run         chunks: submit, verify, report, start again       run, trainer
-//!   -> outputs     metrics, summaries, benchmarks                    metrics, bench, cli
+//!   -> outputs     metrics, events, summaries, benchmarks            metrics, tensorboard, bench, cli
 //!   -> afterwards  checkpoints, predictions, exports                 checkpoint, network, export
 //! ```
 //!
@@ -74,6 +74,7 @@ pub mod run;
 pub mod score;
 pub mod shader;
 pub mod spec;
+pub mod tensorboard;
 pub mod trainer;
 pub mod tune;
 pub mod validation;

@@ -1,6 +1,8 @@
 //! Metrics files: `step,loss,learning_rate,elapsed_s` as CSV or as JSON lines, a row per logged step, with a `model` column
 //! after `step` for an ensemble, and at the end `validation_loss` and the other metrics of a run that is validated.
 
+mod table;
+
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -8,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
+pub use table::{Record, Table, read};
 
 /// One logged step of one model.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -6,18 +6,23 @@ mod data;
 mod describe;
 mod doctor;
 mod evaluate;
+mod events;
 mod experiment;
 mod export;
 mod import;
 mod inspect;
 mod layers;
+mod live;
 mod optimizer;
 mod output;
+mod picture;
 mod plan;
+mod plot;
 mod predict;
 mod progress;
 mod resume;
 mod schedule;
+mod shell;
 mod summary;
 mod train;
 mod tune;
@@ -50,6 +55,8 @@ enum Command {
     Bench(Box<bench::BenchArgs>),
     /// List the adapters of this machine, and which one is taken.
     Adapters(adapters::AdaptersArgs),
+    /// Draw the losses of runs.
+    Plot(Box<plot::PlotArgs>),
     /// Check that an adapter computes correctly; attach what it prints to a report of a fault.
     Doctor(doctor::DoctorArgs),
     /// Find the fastest way to train a network on an adapter, and keep it for `fori train`.
@@ -65,6 +72,10 @@ enum Command {
     Web(Box<web::WebArgs>),
     /// Print the train step of a network: its ops, tiles, arenas, and the WGSL.
     Plan(Box<plan::PlanArgs>),
+    /// Print the completions of a shell.
+    Completions(shell::CompletionsArgs),
+    /// Print the manual pages.
+    Man(shell::ManArgs),
 }
 
 /// Parses the command line, runs the command, prints `error: ...` where it fails, and returns the exit code.
@@ -124,6 +135,9 @@ fn run(cli: &Cli, matches: &ArgMatches) -> Result<()> {
         Command::Import(args) => import::run(args),
         Command::Web(args) => web::run(args),
         Command::Plan(args) => plan::run(args),
+        Command::Plot(args) => plot::run(args),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
     }
 }
 

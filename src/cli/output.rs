@@ -39,6 +39,11 @@ pub(super) fn loss_text(loss: f32) -> String {
     }
 }
 
+/// A count with a comma before every three digits.
+pub(super) fn thousands(count: u64) -> String {
+    if count < 1_000 { count.to_string() } else { format!("{},{:03}", thousands(count / 1_000), count % 1_000) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

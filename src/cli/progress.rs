@@ -2,10 +2,13 @@
 
 use std::io::IsTerminal as _;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::events::Events;
+use super::live::{About, Live};
 use super::output::{loss_text, say};
 use crate::config::{Member, TrainConfig};
 use crate::error::{Error, Result};
@@ -32,6 +35,7 @@ pub(super) struct Console {
     /// Reported steps in the metrics file.
     metrics_every: u64,
     metrics: Option<MetricsWriter>,
+    events: Option<Events>,
     /// The last step seen, its losses and when that was: its row waits for a validation.
     last: Option<(u64, Vec<f32>, f64)>,
     /// What the learning rates are multiplied with; empty where nothing lowers them.
@@ -39,6 +43,7 @@ pub(super) struct Console {
     /// The last step whose validation was printed.
     validation_printed: u64,
     bar: Option<ProgressBar>,
+    live: Option<Live>,
     quiet: bool,
     started: Instant,
 }
@@ -56,24 +61,33 @@ impl Console {
         let validated = config.task.table().is_some_and(|table| table.validation.is_some());
         let validation = if validated { score::names(config.loss.target_kind()) } else { &[] };
         let metrics = metrics.map(|path| MetricsWriter::open(path, members.len() > 1, validation, from)).transpose()?;
+        // At most about a million rows, but some of every model.
+        let reports = (1_000_000 / members.len().max(1)).clamp(20, 1_000) as u64;
         Ok(Self {
             members: members.to_vec(),
             config: config.clone(),
             steps: config.steps,
             every: log_every.unwrap_or_else(|| config.steps.div_ceil(20)),
-            metrics_every: log_every.unwrap_or_else(|| config.steps.div_ceil(1000)),
+            metrics_every: log_every.unwrap_or_else(|| config.steps.div_ceil(reports)),
             metrics,
+            events: None,
             last: None,
             scales: Vec::new(),
             validation_printed: 0,
             bar: None,
+            live: None,
             quiet,
             started: Instant::now(),
         })
     }
 
-    /// Says what is about to be trained, and starts the bar.
-    pub(super) fn start(&mut self, trainer: &Trainer) {
+    /// Writes the reported steps for TensorBoard too.
+    pub(super) fn report_to(&mut self, events: Events) {
+        self.events = Some(events);
+    }
+
+    /// Says what is about to be trained, and starts the bar, or the live view where `live` has the flag that ends the run.
+    pub(super) fn start(&mut self, trainer: &Trainer, live: Option<&'static AtomicBool>) {
         if self.quiet {
             return;
         }
@@ -84,17 +98,19 @@ impl Console {
         let widths: Vec<_> = model.widths.iter().map(ToString::to_string).collect();
         let place = trainer.adapter().map_or("this processor".into(), ToString::to_string);
         let count = if self.members.len() == 1 { String::new() } else { format!("{} models of ", self.members.len()) };
-        let resuming = match trainer.first_step() {
-            0 => String::new(),
-            step => format!("from step {step} on, "),
+        let network = format!("{count}[{}] ({} parameters)", widths.join(", "), model.parameter_count());
+        let place = format!("executor {} on {place}", trainer.executor());
+        let first = trainer.first_step();
+        let resuming = if first == 0 { String::new() } else { format!("from step {first} on, ") };
+        say(format_args!("{resuming}training {network} for {} steps, {place}", self.steps));
+        let open = |stop| {
+            let models = About::models(&self.config, &self.members);
+            Live::open(About { network, place, steps: self.steps, models }, first, stop)
         };
-        say(format_args!(
-            "{resuming}training {count}[{}] ({} parameters) for {} steps, executor {} on {place}",
-            widths.join(", "),
-            model.parameter_count(),
-            self.steps,
-            trainer.executor(),
-        ));
+        self.live = live.and_then(open);
+        if self.live.is_some() {
+            return;
+        }
         if std::io::stderr().is_terminal() {
             let bar = ProgressBar::new(self.steps);
             let template = "{bar:30} {pos}/{len} steps, loss {msg}, {per_sec}, {eta} left";
@@ -107,38 +123,60 @@ impl Console {
 
     /// Ends the bar, reports the last step of a run that ended early, and gives the metrics file its name.
     pub(super) fn finish(&mut self) -> Result<()> {
-        self.clear_bar();
+        self.clear();
         if let Some((step, losses, elapsed_s)) = self.last.take() {
-            self.write_metrics(step, &losses, elapsed_s, &[])?;
+            self.report(step, &losses, elapsed_s, &[])?;
         }
-        self.metrics.take().map_or(Ok(()), MetricsWriter::finish)
+        let events = self.events.take().map_or(Ok(()), |mut events| events.end(true));
+        self.metrics.take().map_or(Ok(()), MetricsWriter::finish).and(events)
     }
 
     /// Ends the bar of a run that failed, and says where its metrics are.
     pub(super) fn abandon(&mut self) {
-        self.clear_bar();
+        self.clear();
+        if let Some(mut events) = self.events.take() {
+            // The error of the run is the one that counts.
+            let _ = events.end(false);
+        }
         if let Some(partial) = self.metrics.as_ref().and_then(MetricsWriter::partial) {
             say(format_args!("note: the metrics of the steps so far are in {}", partial.display()));
         }
     }
 
-    fn clear_bar(&mut self) {
+    /// Gives the terminal back.
+    fn clear(&mut self) {
+        if let Some(live) = self.live.take() {
+            live.close();
+        }
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
     }
 
-    /// Writes the rows of a step into the metrics file.
-    fn write_metrics(&mut self, step: u64, losses: &[f32], elapsed_s: f64, scores: &[Scores]) -> Result<()> {
+    /// Writes a step for whoever reads it later.
+    fn report(&mut self, step: u64, losses: &[f32], elapsed_s: f64, scores: &[Scores]) -> Result<()> {
+        let rates: Vec<_> = (0..losses.len()).map(|model| self.learning_rate(model, step)).collect();
+        if let Some(events) = &mut self.events {
+            events.report(step, losses, &rates, scores)?;
+        }
         let Some(metrics) = &mut self.metrics else { return Ok(()) };
-        for (model, (&loss, member)) in losses.iter().zip(&self.members).enumerate() {
+        for (model, (&loss, &learning_rate)) in losses.iter().zip(&rates).enumerate() {
             let validation = scores.get(model).map_or_else(Vec::new, Scores::named);
             let model = (self.members.len() > 1).then_some(model);
-            let scale = self.scales.get(model.unwrap_or(0)).copied().unwrap_or(1.0);
-            let learning_rate = scale * self.config.learning_rate(member, step - 1);
             metrics.write(&Row { step, model, loss, learning_rate, elapsed_s, validation })?;
         }
         Ok(())
+    }
+
+    /// The learning rate of a model at a step, counted from 1.
+    fn learning_rate(&self, model: usize, step: u64) -> f64 {
+        let scale = self.scales.get(model).copied().unwrap_or(1.0);
+        scale * self.config.learning_rate(&self.members[model], step.saturating_sub(1))
+    }
+
+    /// Whether the screen gets lines.
+    fn plain(&self) -> bool {
+        self.bar.is_none() && self.live.is_none() && !self.quiet
     }
 
     /// Prints the line of a step.
@@ -202,14 +240,14 @@ impl Observer for Console {
         let elapsed_s = self.started.elapsed().as_secs_f64();
         let end = first_step + (losses.len() / models) as u64;
         if let Some((step, losses, elapsed_s)) = self.last.take().filter(|l| l.0.is_multiple_of(self.metrics_every)) {
-            self.write_metrics(step, &losses, elapsed_s, &[])?;
+            self.report(step, &losses, elapsed_s, &[])?;
         }
         self.last = losses.chunks_exact(models).next_back().map(|last| (end, last.to_vec(), elapsed_s));
         for (step, losses) in (first_step + 1..).zip(losses.chunks_exact(models)) {
             if step < end && step.is_multiple_of(self.metrics_every) {
-                self.write_metrics(step, losses, elapsed_s, &[])?;
+                self.report(step, losses, elapsed_s, &[])?;
             }
-            if self.bar.is_none() && !self.quiet && reported(step, self.every, self.steps) {
+            if self.plain() && reported(step, self.every, self.steps) {
                 self.print(step, losses);
             }
         }
@@ -218,15 +256,23 @@ impl Observer for Console {
             bar.set_message(loss_text(best.unwrap_or(f32::NAN)));
             bar.set_position(end);
         }
+        if let Some(live) = &self.live {
+            let rates = (0..models).map(|model| self.learning_rate(model, end));
+            live.losses(first_step, losses, models, rates.fold(f64::NAN, f64::max));
+        }
+        self.events.as_mut().map_or(Ok(()), Events::flush)?;
         self.metrics.as_mut().map_or(Ok(()), MetricsWriter::flush)
     }
 
     fn validated(&mut self, step: u64, scores: &[Scores]) -> Result<()> {
         if let Some((last, losses, elapsed_s)) = self.last.take_if(|last| last.0 == step) {
-            self.write_metrics(last, &losses, elapsed_s, scores)?;
+            self.report(last, &losses, elapsed_s, scores)?;
+        }
+        if let Some(live) = &self.live {
+            live.validated(step, scores);
         }
         let due = step - self.validation_printed >= self.every || step == self.steps;
-        if self.bar.is_none() && !self.quiet && due {
+        if self.plain() && due {
             self.validation_printed = step;
             say(format_args!("step {step:>9}  validation {}", scores_text(scores)));
         }
@@ -234,7 +280,7 @@ impl Observer for Console {
     }
 
     fn scaled(&mut self, step: u64, scales: &[f64]) {
-        if step > 0 && !self.quiet && self.bar.is_none() && scales != self.scales {
+        if step > 0 && self.plain() && scales != self.scales {
             let least = scales.iter().copied().fold(f64::INFINITY, f64::min);
             say(format_args!("step {step:>9}  learning rate times {least:?} from here on, on a plateau"));
         }
@@ -242,6 +288,9 @@ impl Observer for Console {
     }
 
     fn notice(&mut self, text: &str) {
+        if let Some(live) = &self.live {
+            return live.notice(text);
+        }
         match &self.bar {
             Some(bar) => bar.suspend(|| say(format_args!("note: {text}"))),
             None => say(format_args!("note: {text}")),

@@ -7,10 +7,13 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgMatches, Args};
 
 use super::data::DataArgs;
+use super::events::{Events, TensorBoardArgs};
 use super::experiment;
 use super::layers::LayerArgs;
 use super::optimizer::OptimizerArgs;
 use super::output::say;
+use super::picture;
+use super::plot::TrainingChart;
 use super::progress::Console;
 use super::resume::{self, CheckpointArgs, Given};
 use super::schedule::ScheduleArgs;
@@ -147,13 +150,21 @@ pub(super) struct TrainArgs {
     /// the run.
     #[arg(long, value_name = "FILE.toml", conflicts_with = "resume", help_heading = "Output")]
     save_experiment: Option<PathBuf>,
-    /// Report every N-th step, and the last one [default: about 20 reports on the screen, 1,000 in a metrics file]
+    /// Report every N-th step, and the last one [default: about 20 reports on the screen, 1,000 in a metrics file, fewer of more than 1,000 models]
     #[arg(long, value_name = "N", value_parser = values::whole::<u64>(1..=u64::MAX), help_heading = "Output")]
     log_every: Option<u64>,
     /// Write step, loss, learning rate and time of each reported step, as JSON lines into FILE.jsonl, as CSV into any
     /// other file.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     metrics: Option<PathBuf>,
+    /// Draw the losses when the run has ended; `fori plot` draws the metrics of several runs.
+    #[arg(long, value_name = "FILE.svg|FILE.png", value_parser = picture::parse_path, help_heading = "Output")]
+    plot: Option<PathBuf>,
+    #[command(flatten)]
+    tensorboard: TensorBoardArgs,
+    /// Show the run in the terminal while it lasts: losses, speed, and the best models of an ensemble.
+    #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
+    live: bool,
     /// Print the summary as one JSON object on stdout.
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -234,7 +245,12 @@ pub(super) fn run(args: &TrainArgs, matches: &ArgMatches) -> Result<()> {
     args.validate.check(&config)?;
     let members = config.members()?;
     let from = resumed.as_ref().map(|checkpoint| checkpoint.step());
-    let mut console = Console::new(&config, &members, args.log_every, args.metrics.as_deref(), from, args.quiet)?;
+    let chart = args.plot.as_deref().map(|path| TrainingChart::open(path, args.metrics.as_deref())).transpose()?;
+    let metrics = chart.as_ref().map(TrainingChart::metrics).or(args.metrics.as_deref());
+    let mut console = Console::new(&config, &members, args.log_every, metrics, from, args.quiet)?;
+    if let Some(events) = Events::open(&args.tensorboard, &config, &members, from)? {
+        console.report_to(events);
+    }
     let stop = interrupt::flag()?;
     let trainer = match (&resumed, &args.checkpoint.resume) {
         (Some(checkpoint), Some(path)) => Trainer::resume(config.clone(), checkpoint, path, &mut console),
@@ -244,7 +260,7 @@ pub(super) fn run(args: &TrainArgs, matches: &ArgMatches) -> Result<()> {
     if let Some(path) = &args.save_experiment {
         experiment::save(path, args.experiment.as_deref(), matches, &config, &trainer)?;
     }
-    console.start(&trainer);
+    console.start(&trainer, args.live.then_some(stop));
     let trained = match trainer.train(stop, &mut console) {
         Ok(trained) => trained,
         Err(error) => {
@@ -260,7 +276,19 @@ pub(super) fn run(args: &TrainArgs, matches: &ArgMatches) -> Result<()> {
         summary::print(&config, &trained)?;
     }
     finished?;
-    end(trained)
+    let title = title(&trained);
+    let end = end(trained);
+    match chart {
+        Some(chart) => chart.draw_after(title, end),
+        None => end,
+    }
+}
+
+/// What was trained, for a chart.
+fn title(trained: &Trained) -> String {
+    let step = &trained.plan.step;
+    let widths: Vec<_> = step.model.widths.iter().map(ToString::to_string).collect();
+    format!("[{}], {} with {}", widths.join(", "), step.loss, step.optimizer)
 }
 
 /// The error that a run ends with, if it does.

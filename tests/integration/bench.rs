@@ -117,9 +117,9 @@ fn flags_that_cannot_be_measured_are_refused() {
         (&["--bench-models", "0"], 2, "from 1 to"),
         (&["--seconds", "0"], 2, "0.001 to 3600"),
         (&["--executor", "cpu"], 2, "--executor"),
-        (&["--plot", "speed.png"], 2, ".svg"),
+        (&["--plot", "speed.jpg"], 2, ".svg or .png"),
         (&["--json", "--markdown"], 2, "--markdown"),
-        (&["--plot", "/nonexistent/speed.svg"], 1, "/nonexistent/speed.svg"),
+        (&["--plot", "/nonexistent/speed.svg"], 2, "/nonexistent/speed.svg"),
     ] {
         let output =
             Command::new(env!("CARGO_BIN_EXE_fori")).arg("bench").args(arguments).output().expect("fori starts");

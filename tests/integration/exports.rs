@@ -1,7 +1,6 @@
 //! Exported networks answer what the network answers: one network for each activation and each kind of target, with
 //! standardized, filled and one-hot inputs, and trained ones, whose answers are those of `fori predict`.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -17,6 +16,7 @@ use serde_json::Value;
 use crate::adapter::run_module;
 use crate::cli::Dir;
 use crate::common::{assert_within, device, f64s, path};
+use crate::peers::peers;
 
 const ROWS: usize = 70;
 
@@ -199,27 +199,6 @@ const TUMOR: &str = "benign";
 
 fn floats(bytes: &[u8]) -> Vec<f32> {
     bytemuck::pod_collect_to_vec(bytes)
-}
-
-/// The Python of the peers, by `FORI_PEERS` or where `tests/run` puts it. `None`, with a line that says so, where there is
-/// none and it is not required.
-fn peers(script: &str, argument: &Path) -> Option<String> {
-    let default = ["target/peers/bin/python", "target/peers/Scripts/python.exe"];
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let python = std::env::var_os("FORI_PEERS").map(PathBuf::from);
-    let python = python.or_else(|| default.iter().map(|python| root.join(python)).find(|python| python.is_file()));
-    let Some(python) = python else {
-        assert!(
-            std::env::var("FORI_REQUIRE_PEERS").is_err(),
-            "FORI_REQUIRE_PEERS is set and there is no Python with tests/peers/requirements.txt: run tests/run"
-        );
-        eprintln!("skipped: no Python with tests/peers/requirements.txt was found; tests/run makes one");
-        return None;
-    };
-    let output = Command::new(python).arg(path("peers").join(script)).arg(argument).output().expect("python starts");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{script}: {stderr}");
-    Some(String::from_utf8(output.stdout).expect("Python prints UTF-8"))
 }
 
 #[test]

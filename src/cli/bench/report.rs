@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, BenchConfig, Figures, Row};
-use crate::cli::output::loss_text;
+use crate::cli::output::{loss_text, thousands};
 use crate::gpu::{AdapterSummary, INSTALL};
 
 /// What was measured where.
@@ -139,10 +139,6 @@ pub(super) fn digits(value: f64) -> String {
         1.0.. => format!("{value:.2}"),
         _ => format!("{value:.3}"),
     }
-}
-
-fn thousands(count: u64) -> String {
-    if count < 1_000 { count.to_string() } else { format!("{},{:03}", thousands(count / 1_000), count % 1_000) }
 }
 
 /// The table for a terminal.
