@@ -21,9 +21,9 @@ pub(super) struct TensorBoardArgs {
     /// folders below it: `tensorboard --logdir DIR` shows them.
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     tensorboard: Option<PathBuf>,
-    /// Write at most the first N models of an ensemble for TensorBoard.
-    #[arg(long, value_name = "N", default_value_t = 16, requires = "tensorboard", value_parser = values::whole::<usize>(1..=MAX_MODELS as u64), help_heading = "Output")]
-    tensorboard_models: usize,
+    /// Write at most the first N models of an ensemble for TensorBoard [default: 16]
+    #[arg(long, value_name = "N", requires = "tensorboard", value_parser = values::whole::<usize>(1..=MAX_MODELS as u64), help_heading = "Output")]
+    tensorboard_models: Option<usize>,
 }
 
 /// The event files of a run.
@@ -54,7 +54,7 @@ impl Events {
         from: Option<u64>,
     ) -> Result<Option<Self>> {
         let Some(folder) = &args.tensorboard else { return Ok(None) };
-        let shown = members.len().min(args.tensorboard_models);
+        let shown = members.len().min(args.tensorboard_models.unwrap_or(16));
         if shown < members.len() {
             say(format_args!(
                 "note: TensorBoard gets the first {shown} of {} models; --tensorboard-models changes that",

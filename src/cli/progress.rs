@@ -103,10 +103,7 @@ impl Console {
         let first = trainer.first_step();
         let resuming = if first == 0 { String::new() } else { format!("from step {first} on, ") };
         say(format_args!("{resuming}training {network} for {} steps, {place}", self.steps));
-        let open = |stop| {
-            let models = About::models(&self.config, &self.members);
-            Live::open(About { network, place, steps: self.steps, models }, first, stop)
-        };
+        let open = |stop| Live::open(About { network, place, ..About::of(&self.config, &self.members) }, first, stop);
         self.live = live.and_then(open);
         if self.live.is_some() {
             return;

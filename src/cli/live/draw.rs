@@ -24,7 +24,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
         head,
     );
     draw_gauge(frame, gauge, state);
-    let [left, right] = Layout::horizontal([Constraint::Fill(1), Constraint::Length(38)]).areas(middle);
+    let [left, right] = Layout::horizontal([Constraint::Fill(1), Constraint::Length(42)]).areas(middle);
     // A narrow window has the chart alone.
     let (left, right) = if middle.width < 80 { (middle, None) } else { (left, Some(right)) };
     draw_chart(frame, left, state);
@@ -136,9 +136,9 @@ fn draw_leaders(frame: &mut Frame<'_>, area: Rect, state: &State) {
         Row::new([model.to_string(), loss, state.about.models.get(model).cloned().unwrap_or_default()])
     };
     let rows: Vec<_> = state.leaders(room).into_iter().map(row).collect();
-    let widths = [Constraint::Length(6), Constraint::Length(12), Constraint::Fill(1)];
+    let widths = [Constraint::Length(5), Constraint::Length(10), Constraint::Fill(1)];
     let title = format!(" best of {} models ", state.about.models.len());
-    let table = Table::new(rows, widths).header(Row::new(["model", "loss", "with"]).style(FAINT));
+    let table = Table::new(rows, widths).header(Row::new(["model", "loss", state.about.names.as_str()]).style(FAINT));
     frame.render_widget(table.block(Block::bordered().title(title)), area);
 }
 
@@ -181,7 +181,8 @@ mod tests {
             network: "[2, 64, 64, 1], 4417 parameters".into(),
             place: "executor recorded on an adapter".into(),
             steps: 20_000,
-            models: (0..models).map(|i| format!("seed {i}")).collect(),
+            names: "seed".into(),
+            models: (0..models).map(|i| format!("({i})")).collect(),
         };
         let mut state = State::new(about, 0);
         for chunk in 0..40_u16 {
@@ -226,10 +227,10 @@ mod tests {
         many.losses[0] = f32::NAN;
         many.stopping = true;
         let text = seen(110, 30, &many);
-        for want in ["best of 30 models", "seed 1 ", "seed 2 ", "median", "ending after the steps"] {
+        for want in ["best of 30 models", "seed", "(1)", "(2)", "median", "ending after the steps"] {
             assert!(text.contains(want), "the view lacks {want:?}:\n{text}");
         }
-        assert!(!text.contains("seed 0 "), "a model that diverged does not lead:\n{text}");
+        assert!(!text.contains("(0)"), "a model that diverged does not lead:\n{text}");
     }
 
     #[test]

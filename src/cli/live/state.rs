@@ -1,6 +1,7 @@
 //! What the live view knows of a run.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::config::{Member, TrainConfig};
@@ -14,34 +15,37 @@ pub(in crate::cli) struct About {
     pub(in crate::cli) place: String,
     /// The step that ends the run.
     pub(in crate::cli) steps: u64,
-    /// Per model its seed and what is swept.
+    /// What the models differ in.
+    pub(in crate::cli) names: String,
+    /// Per model the values of that.
     pub(in crate::cli) models: Vec<String>,
 }
 
 impl About {
-    /// What tells each model from the others.
-    pub(in crate::cli) fn models(config: &TrainConfig, members: &[Member]) -> Vec<String> {
+    /// The models of a config, by what they differ in.
+    pub(in crate::cli) fn of(config: &TrainConfig, members: &[Member]) -> Self {
+        let seeds = config.ensemble > 1 || config.sweep.is_empty();
+        let names = config.sweep.iter().map(|(name, _)| name.as_str()).chain(seeds.then_some("seed"));
         let text = |(model, member): (usize, &Member)| {
-            let swept: Vec<_> = config.swept(model).iter().map(|(name, value)| format!("{name} {value:?}")).collect();
-            let seed =
-                if config.ensemble > 1 || swept.is_empty() { format!("seed {} ", member.seed) } else { String::new() };
-            seed + &swept.join(", ")
+            let swept = config.swept(model).into_iter().map(|(_, value)| format!("{value:?}"));
+            swept.chain(seeds.then(|| member.seed.to_string())).collect::<Vec<_>>().join(", ")
         };
-        members.iter().enumerate().map(text).collect()
+        let models = members.iter().enumerate().map(text).collect();
+        Self { steps: config.steps, names: names.collect::<Vec<_>>().join(", "), models, ..Self::default() }
     }
 }
 
 /// Points of the chart that are kept.
 const POINTS: usize = 1024;
-/// Steps of a chunk that are looked at.
-const LOOKS: usize = 256;
+/// About how many losses of a chunk are looked at, so that looking costs next to nothing.
+const LOOKS: usize = 1 << 16;
 /// Visits to the host that are remembered.
 const VISITS: usize = 64;
 
 /// A run as it was told of so far.
 #[derive(Debug, Clone)]
 pub(super) struct State {
-    pub(super) about: About,
+    pub(super) about: Arc<About>,
     pub(super) step: u64,
     /// The step that the run began with.
     pub(super) first: u64,
@@ -64,7 +68,7 @@ pub(super) struct State {
 impl State {
     pub(super) fn new(about: About, first: u64) -> Self {
         Self {
-            about,
+            about: Arc::new(about),
             step: first,
             first,
             losses: Vec::new(),
@@ -83,18 +87,23 @@ impl State {
     pub(super) fn losses(&mut self, first_step: u64, losses: &[f32], models: usize, now: Instant) {
         let steps = losses.len() / models.max(1);
         let Some(last) = losses.chunks_exact(models).next_back() else { return };
-        let stride = steps.div_ceil(LOOKS);
+        let stride = steps.div_ceil((LOOKS / models).clamp(4, 256));
         for (step, row) in (first_step + 1..).zip(losses.chunks_exact(models)).skip(stride - 1).step_by(stride) {
             let mut finite: Vec<_> = row.iter().copied().filter(|loss| loss.is_finite()).collect();
-            finite.sort_by(f32::total_cmp);
-            self.best.add(step, finite.first().copied());
-            if models > 1 {
-                self.median.add(step, finite.get(finite.len() / 2).copied());
+            self.best.add(step, finite.iter().copied().reduce(f32::min));
+            if models > 1 && !finite.is_empty() {
+                let middle = finite.len() / 2;
+                self.median.add(step, Some(*finite.select_nth_unstable_by(middle, f32::total_cmp).1));
             }
         }
         self.step = first_step + steps as u64;
         let before = self.visits.back().map_or(self.started, |(when, ..)| *when);
-        self.visits.push_back((now, self.step, now - before));
+        let waited = now - before;
+        match self.visits.back_mut() {
+            // Told of together with the chunk before.
+            Some(visit) if waited < Duration::from_millis(1) => visit.1 = self.step,
+            _ => self.visits.push_back((now, self.step, waited)),
+        }
         if self.visits.len() > VISITS {
             self.visits.pop_front();
         }

@@ -5,7 +5,8 @@ use std::sync::{Mutex, Once, TryLockError};
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use ratatui::crossterm::terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
+use ratatui::crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use ratatui::crossterm::{cursor::Show, execute};
 
 use super::draw::draw;
@@ -26,9 +27,9 @@ impl Window {
         let terminal = Terminal::new(CrosstermBackend::new(stderr()))?;
         enable_raw_mode()?;
         *TAKEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = true;
-        let mut window = Self { terminal };
-        execute!(stderr(), EnterAlternateScreen)?;
-        window.terminal.clear()?;
+        let window = Self { terminal };
+        // `Terminal::clear` would ask the terminal where its cursor is, which not every one answers.
+        execute!(stderr(), EnterAlternateScreen, Clear(ClearType::All))?;
         Ok(window)
     }
 

@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn labels_are_round_numbers() {
         assert_eq!(texts(&[0.0, 20_000.0], false), ["0", "5,000", "10,000", "15,000", "20,000"], "steps");
-        assert_eq!(texts(&[0.01, 9.0], true), ["0.01", "0.1", "1"], "losses");
+        assert_eq!(texts(&[0.01, 8.0], true), ["0.01", "0.1", "1"], "losses");
         assert_eq!(texts(&[-1.0, 1.0], false), ["−1.0", "−0.5", "0", "0.5", "1.0"], "signs");
     }
 

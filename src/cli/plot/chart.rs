@@ -28,7 +28,7 @@ const GRID: Ink = Ink::of([221, 221, 221]);
 const FAINT_GRID: Ink = Ink::of([241, 241, 241]);
 
 /// From dark to light, so that they differ on paper without color, and for eyes that tell few colors apart.
-const COLORS: [[u8; 3]; 5] = [[27, 20, 100], [196, 40, 70], [0, 132, 110], [235, 130, 30], [110, 175, 235]];
+const COLORS: [[u8; 3]; 5] = [[27, 20, 100], [170, 30, 60], [0, 140, 115], [225, 115, 25], [110, 175, 235]];
 /// Their number and that of the colors have no common divisor, so that the pairs of both take long to come again.
 const DASHES: [&[f32]; 4] = [&[], &[7.0, 3.0], &[2.0, 2.0], &[9.0, 3.0, 2.0, 3.0]];
 

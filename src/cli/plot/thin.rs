@@ -59,7 +59,7 @@ mod tests {
         for peak in [31_415.0, 27_182.0] {
             assert!(got.iter().any(|place| place.x == peak), "the peak at {peak}");
         }
-        assert_eq!(got[0], places[0], "the first");
+        assert_eq!((got[0].x, got[0].middle()), (0.0, 0.0), "the first");
         let last = got.iter().rfind(|place| place.middle().is_finite()).expect("finite values");
         assert_eq!(last.x, 89_999.0, "the last before the gap");
         assert!(got.last().is_some_and(|place| place.middle().is_nan()), "the gap");
