@@ -232,8 +232,8 @@ impl StoredExperiment {
         };
         let path = config.task.table().map_or_else(Default::default, |table| table.path.clone());
         Err(Error::Data(format!(
-            "{flag} {}: not the table of the checkpoint, which was {}: {what}; name the right file with {flag}, or start anew \
-             without --resume",
+            "{flag} {}: not the table of the checkpoint, which was {}: {what}; name the right file with {flag}: another \
+             table takes a run of its own",
             path.display(),
             was.display()
         )))

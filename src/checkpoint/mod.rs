@@ -149,6 +149,17 @@ impl Checkpoint {
         }
     }
 
+    /// As [`Checkpoint::restore`], of one of its models, counted from 0, into the arenas of a plan of one.
+    pub fn restore_model(&self, plan: &Plan, arenas: &mut Arenas<f32>, model: usize) {
+        let models = self.words("step").len();
+        let only = |words: &[u32]| words.chunks_exact(words.len() / models).nth(model).map(<[u32]>::to_vec);
+        let tensors = self.tensors.iter().map(|(name, Words { shape, words })| {
+            let shape = shape[usize::from(models > 1)..].to_vec();
+            (name.clone(), Words { shape, words: only(words).unwrap_or_default() })
+        });
+        Self { tensors: tensors.collect(), ..self.clone() }.restore(plan, arenas);
+    }
+
     /// Copies the numbers of all models from the tensor `name` to where a plan has `tensor` in an arena.
     fn copy(&self, name: &str, plan: &Plan, tensor: &Tensor, arena: &mut [f32]) {
         let words = self.words(name);

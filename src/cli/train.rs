@@ -20,6 +20,7 @@ use super::schedule::ScheduleArgs;
 use super::summary;
 use super::validate::ValidateArgs;
 use super::values::{self, Iters, Widths};
+use super::which;
 use crate::config::{ExecutorChoice, MAX_MODELS, Task, TrainConfig, Validation};
 use crate::error::{Error, Result};
 use crate::gpu::AdapterChoice;
@@ -239,10 +240,31 @@ pub(super) fn name_flag(error: Error, config: &TrainConfig) -> Error {
     Error::Data(format!("{flag} {}: {source}; expected {expected}", path.display()))
 }
 
+/// Fails where an output is a file that is read.
+fn check_outputs(args: &TrainArgs, config: &TrainConfig) -> Result<()> {
+    // A checkpoint may replace the one that it goes on from.
+    let resumed = args.checkpoint.resume.as_deref();
+    let checkpoint = config.checkpoint.as_ref().map(|checkpoint| &checkpoint.path);
+    let outputs = [
+        ("--metrics", args.metrics.as_ref(), resumed),
+        ("--plot", args.plot.as_ref(), resumed),
+        ("--checkpoint", checkpoint, None),
+        ("--checkpoint-best", config.validate.best.as_ref(), None),
+    ];
+    outputs.into_iter().filter_map(|(flag, path, resumed)| Some((flag, path?, resumed))).try_for_each(
+        |(flag, path, resumed)| {
+            let inputs: Vec<_> = args.experiment.as_deref().into_iter().chain(resumed).collect();
+            which::refuse_overwriting(flag, path, &inputs)?;
+            which::refuse_overwriting_data(flag, path, config)
+        },
+    )
+}
+
 /// Trains, reporting on the way.
 pub(super) fn run(args: &TrainArgs, matches: &ArgMatches) -> Result<()> {
     let (config, resumed) = resume::config(args, &Given::of(matches))?;
     args.validate.check(&config)?;
+    check_outputs(args, &config)?;
     let members = config.members()?;
     let from = resumed.as_ref().map(|checkpoint| checkpoint.step());
     let chart = args.plot.as_deref().map(|path| TrainingChart::open(path, args.metrics.as_deref())).transpose()?;

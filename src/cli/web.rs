@@ -7,7 +7,7 @@ use clap::Args;
 use super::output::print;
 use super::schedule::ScheduleArgs;
 use super::train::{DeviceArgs, ModelArgs, PlaceArgs, config, name_flag};
-use super::values;
+use super::{values, which};
 use crate::config::TrainConfig;
 use crate::error::Result;
 use crate::{files, web};
@@ -37,6 +37,7 @@ pub(super) fn run(args: &WebArgs) -> Result<()> {
     let config = config(&args.model, &DeviceArgs::anyhow(&args.place), args.steps);
     let config = TrainConfig { schedule: args.schedule.schedule(config.updates())?, ..config };
     let page = web::page(&config).map_err(|error| name_flag(error, &config))?;
+    which::refuse_overwriting_data("--out", &args.out, &config)?;
     files::replace("--out", &args.out, page.as_bytes())?;
     print(format_args!("open {} in a browser with WebGPU", args.out.display()))
 }

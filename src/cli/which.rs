@@ -1,12 +1,12 @@
 //! Flags that choose models of a checkpoint, and what is said of the choice.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::values;
 use crate::checkpoint::Checkpoint;
-use crate::config::MAX_MODELS;
+use crate::config::{MAX_MODELS, TrainConfig, Validation};
 use crate::error::{Error, Result};
 use crate::network::Which;
 
@@ -64,6 +64,19 @@ pub(super) fn refuse_overwriting(flag: &str, out: &Path, inputs: &[&Path]) -> Re
         ))),
         None => Ok(()),
     }
+}
+
+/// Refuses to write over the data of a config.
+///
+/// # Errors
+/// [`Error::Usage`] with the flag of the output.
+pub(super) fn refuse_overwriting_data(flag: &str, out: &Path, config: &TrainConfig) -> Result<()> {
+    let Some(table) = config.task.table() else { return Ok(()) };
+    let validation =
+        table.validation.iter().filter_map(|v| if let Validation::File(path) = v { Some(path) } else { None });
+    let inputs: Vec<&Path> =
+        [&table.path].into_iter().chain(&table.labels).chain(validation).map(PathBuf::as_path).collect();
+    refuse_overwriting(flag, out, &inputs)
 }
 
 /// Names the file of a checkpoint whose contents were refused after it was read.

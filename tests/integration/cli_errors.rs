@@ -153,6 +153,31 @@ fn an_older_metrics_file_outlives_a_run_that_fails() {
     assert!(dir.read("m.csv").starts_with("step,loss"), "a run that ends well replaces it");
 }
 
+#[test]
+fn what_is_read_is_not_written_over() {
+    let dir = Dir::new();
+    let (table, held, experiment) = ("a,y\n1,2\n2,3\n", "a,y\n4,5\n", "hidden = [3]\n");
+    dir.write("t.csv", table).write("v.csv", held).write("e.toml", experiment);
+    let data = format!("{TINY} --data t.csv --target y --validation v.csv --steps 3 -q");
+    dir.run(&format!("train {data} --checkpoint c")).exits(0);
+    let checkpoint = dir.bytes("c");
+    for (output, input) in [
+        ("--metrics ./t.csv", "t.csv"),
+        ("--metrics v.csv", "v.csv"),
+        ("--checkpoint t.csv", "t.csv"),
+        ("--checkpoint-best v.csv", "v.csv"),
+    ] {
+        let read = format!("this is {input}, which is read");
+        dir.run(&format!("train {data} {output}")).exits(2).says(&[&format!("{output}: "), &read]);
+    }
+    dir.run("train e.toml --checkpoint e.toml").exits(2).says(&["--checkpoint e.toml: this is e.toml, which is read"]);
+    dir.run("train --resume c --steps 4 --metrics c").exits(2).says(&["--metrics c: this is c, which is read"]);
+    dir.run("web --data t.csv --target y --out t.csv").exits(2).says(&["--out t.csv: this is t.csv, which is read"]);
+    dir.run("export c --format web --out v.csv").exits(2).says(&["--out v.csv: this is v.csv, which is read"]);
+    assert_eq!([dir.read("t.csv"), dir.read("v.csv"), dir.read("e.toml")], [table, held, experiment], "what is read");
+    assert_eq!(dir.bytes("c"), checkpoint, "the checkpoint");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_link_to_a_metrics_file_stays_a_link_and_a_pipe_is_written() {
