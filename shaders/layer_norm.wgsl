@@ -75,6 +75,7 @@ fn layer_norm_update(tile: u32, lane: u32) {
         rest -= NORMS[layer].update_tiles;
         layer++;
     }
+    let hyper = load_hyper(lane);
     let n = NORMS[layer];
     let vectors = LAYERS[layer].output_vectors;
     let v = rest * LANES + lane;
@@ -90,7 +91,6 @@ fn layer_norm_update(tile: u32, lane: u32) {
         scale += d * activations[at + n.normalized];
         at += vectors;
     }
-    let hyper = load_hyper();
     // A loop, since what stands in it is compiled once.
     for (var part = 0u; part < 2u; part++) {
         let is_bias = part == 1u;

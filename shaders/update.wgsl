@@ -6,7 +6,7 @@ fn update(tile: u32, lane: u32) {
         return;
     }
     let p = parameter_of(tile);
-    let hyper = hyper_of(load_hyper(), p.is_bias != 0u);
+    let hyper = hyper_of(load_hyper(lane), p.is_bias != 0u);
     let factor = norm_factor();
     for (var k = 0u; k < TILE_VECTORS; k++) {
         let v = ((tile - p.first_tile) * TILE_VECTORS + k) * LANES + lane;

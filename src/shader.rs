@@ -45,7 +45,6 @@ const SHARED: &[File] = files![
     "shared/activations.wgsl",
     "shared/losses.wgsl",
     "shared/optimizers.wgsl",
-    "shared/sums.wgsl",
     "shared/dense.wgsl",
     "loss.wgsl",
     "advance.wgsl",

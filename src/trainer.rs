@@ -19,7 +19,7 @@ use crate::gpu::AdapterSummary;
 use crate::plan::{Arena, Plan, TrainStep};
 use crate::recover::{Recovering, on_same_adapter};
 use crate::run::{self, Observer, Outcome, Pace, Run, Start};
-use crate::tune::{self, Trial, Tuned};
+use crate::tune::{self, Search, Tuned};
 use crate::validation::{Validated, Validation};
 pub use prepare::plan_of;
 pub(crate) use prepare::single_threaded;
@@ -97,7 +97,11 @@ impl Trainer {
         Self::build(config, Some((checkpoint, from)), observer)
     }
 
-    fn build(config: TrainConfig, resumed: Option<(&Checkpoint, &Path)>, observer: &mut dyn Observer) -> Result<Self> {
+    fn build(
+        mut config: TrainConfig,
+        resumed: Option<(&Checkpoint, &Path)>,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
         let started = Instant::now();
         let members = config.members()?;
         let checkpoint = resumed.map(|(checkpoint, _)| checkpoint);
@@ -128,7 +132,7 @@ impl Trainer {
                 (Box::new(Recovering::new(Box::new(executor), &arenas, rebuild)), choice)
             }
         };
-        run::check_pace(config.iters_per_submit, executor.capacity())?;
+        config.iters_per_submit = pace_of(&config, tuned, executor.capacity())?;
         let best = best_saver(&config)?;
         let kept = (checkpoint.and_then(|c| c.best(&plan, &params)), checkpoint.and_then(Checkpoint::plateaus));
         let mut validation = validation_of(&config, &plan, tables.as_ref(), device.as_ref(), kept, &params)?;
@@ -238,11 +242,17 @@ impl Trainer {
     }
 }
 
-/// Searches the fastest way to train a config; returns the key of the cache, the result, and all trials.
+/// Steps per submission: what the config asks for, or what was found.
+fn pace_of(config: &TrainConfig, tuned: Option<Tuned>, capacity: usize) -> Result<Option<usize>> {
+    run::check_pace(config.iters_per_submit, capacity)?;
+    Ok(config.iters_per_submit.or(tuned.map(|tuned| tuned.iters_per_submit.min(capacity))))
+}
+
+/// Searches the fastest way to train a config; returns the key of the cache, and what was found.
 ///
 /// # Errors
 /// As [`Trainer::new`], and [`Error::Usage`] where there is no adapter to tune for.
-pub fn tune(config: &TrainConfig, observer: &mut dyn Observer) -> Result<(String, Tuned, Vec<Trial>)> {
+pub fn tune(config: &TrainConfig, observer: &mut dyn Observer) -> Result<(String, Search)> {
     let members = config.members()?;
     let (tables, plan) = plan_of(config, members.len())?;
     let seeds: Vec<_> = members.iter().map(|m| m.seed).collect();
@@ -254,6 +264,6 @@ pub fn tune(config: &TrainConfig, observer: &mut dyn Observer) -> Result<(String
     let arenas = initial(&plan)?;
     let candidates =
         Candidates { device: &device, plan: &plan, hyper: &hyper, arenas: &arenas, checked: config.checked, steps: 1 };
-    let (tuned, trials) = tune::search(&candidates, initial)?;
-    Ok((tune::cache_key(&device.summary, &plan), tuned, trials))
+    let found = tune::search(&candidates, config.submit_budget, initial)?;
+    Ok((tune::cache_key(&device.summary, &plan, config.submit_budget), found))
 }

@@ -38,11 +38,10 @@ fn dense_backward(l: Layer, tile: u32, lane: u32) {
         d0 += mat4x4<f32>(e0 * r0, e0 * r1, e0 * r2, e0 * r3);
         d1 += mat4x4<f32>(e1 * r0, e1 * r1, e1 * r2, e1 * r3);
     }
-    keep_results(lane, d0, d1);
     for (var r = 0u; r < 2u * min(4u, l.input_vectors - column); r++) {
         let row = row0 + r % 2u * LANES;
         if (row < ROWS) {
-            store_delta(l, row, column + r / 2u, kept_result(lane, r));
+            store_delta(l, row, column + r / 2u, result_of(d0, d1, r));
         }
     }
 }

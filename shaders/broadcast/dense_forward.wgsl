@@ -40,11 +40,10 @@ fn dense_forward(l: Layer, tile: u32, lane: u32) {
         z1 += h1.w * r3;
         kernel += 4u * stride;
     }
-    keep_results(lane, z0, z1);
     for (var r = 0u; r < 2u * min(4u, stride - column); r++) {
         let row = row0 + r % 2u * LANES;
         if (row < ROWS) {
-            store_output(l, row, column + r / 2u, kept_result(lane, r));
+            store_output(l, row, column + r / 2u, result_of(z0, z1, r));
         }
     }
 }

@@ -22,29 +22,33 @@ fn second_four(v: vec4<f32>) -> mat4x4<f32> {
     );
 }
 
-// The two blocks of a lane, so that a loop may walk their vectors. What stands in such a loop is compiled once: unrolled,
-// an activation or an update for each vector takes a software adapter seconds to compile.
-const RESULTS: u32 = 10u;
-var<workgroup> results: array<vec4<f32>, RESULTS * LANES>;
-
-// Vector c of block 0 becomes result 2c, vector c of block 1 becomes result 2c + 1.
-fn keep_results(lane: u32, block0: mat4x4<f32>, block1: mat4x4<f32>) {
-    results[lane] = block0[0];
-    results[LANES + lane] = block1[0];
-    results[2u * LANES + lane] = block0[1];
-    results[3u * LANES + lane] = block1[1];
-    results[4u * LANES + lane] = block0[2];
-    results[5u * LANES + lane] = block1[2];
-    results[6u * LANES + lane] = block0[3];
-    results[7u * LANES + lane] = block1[3];
+// Vector r of two blocks, which alternate: even r are the vectors of block 0, odd r those of block 1. The results of a product
+// are used in a loop over them, which is compiled once: unrolled, an activation or an update for each vector takes a
+// software adapter seconds to compile. Selected, and not kept in workgroup memory, which costs such an adapter a branch for
+// each number of each lane.
+fn result_of(block0: mat4x4<f32>, block1: mat4x4<f32>, r: u32) -> vec4<f32> {
+    let odd = r % 2u == 1u;
+    let low = select(select(block0[0], block1[0], odd), select(block0[1], block1[1], odd), r / 2u % 2u == 1u);
+    let high = select(select(block0[2], block1[2], odd), select(block0[3], block1[3], odd), r / 2u % 2u == 1u);
+    return select(low, high, r / 4u % 2u == 1u);
 }
 
-fn kept_result(lane: u32, r: u32) -> vec4<f32> {
-    return results[r * LANES + lane];
+// Nothing: these kernels run where the lanes of the workgroup are those of one vector of the processor, which stores before it
+// loads what stands later. Mesa would cut the kernel into coroutines at any barrier, with all values spilled: half as slow again.
+fn synchronize() {}
+
+// The sum of the `value`s of all lanes; only lane 0 may use it.
+fn sum_of_lanes(value: f32, lane: u32) -> f32 {
+    var sum = value;
+    for (var half = LANES / 2u; half > 0u; half /= 2u) {
+        sum += subgroupShuffleDown(sum, half);
+    }
+    return sum;
 }
 
-// Makes what the workgroup wrote visible to all of it. The subgroup is the workgroup, and its barrier costs nothing where a
-// workgroup's suspends a coroutine.
-fn synchronize() {
-    subgroupBarrier();
+// The hyperparameters of the step, a vector of them read by each lane.
+fn load_hyper(lane: u32) -> Hyper {
+    let row = lane % 4u;
+    let r = first_four(table[select(3u * model + row, 3u * MODELS + slot(), row > 1u)]);
+    return Hyper(r[0], r[1], r[2]);
 }

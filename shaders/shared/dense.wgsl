@@ -1,16 +1,17 @@
 // What the products of both kinds of kernels share: where a result goes. A layer is handed on by value: looking it up anew
 // for each result costs software adapters more than the result.
 
-// Stores the result of the product for row b: the pre-activation `z`, unless an activation follows at once.
+// Stores the result of the product for row b: the pre-activation `z` where a normalization follows, or its activation.
 fn store_output(l: Layer, b: u32, vector: u32, z: vec4<f32>) {
-    if (LAYER_NORM || l.is_last != 0u) {
+    if (LAYER_NORM) {
         activations[model * ACTIVATIONS_SIZE + l.output + b * l.output_vectors + vector] = z;
     } else {
         store_activation(l, l.delta, b, vector, z);
     }
 }
 
-// Stores the activation of `z`, and its slope in the matrix at `slope`.
+// Stores the activation of `z`, and its slope in the matrix at `slope`; of the last layer, which has none, `z` itself. Its
+// slope, which the loss overwrites, costs less than a second store in the text: a software adapter compiles each for long.
 fn store_activation(l: Layer, slope: u32, b: u32, vector: u32, z: vec4<f32>) {
     let at = model * ACTIVATIONS_SIZE + b * l.output_vectors + vector;
     let h = drop_units(l, b, vector, activate(z));
@@ -18,7 +19,7 @@ fn store_activation(l: Layer, slope: u32, b: u32, vector: u32, z: vec4<f32>) {
     if (RESIDUAL && l.skip != 0u) {
         value += activations[at + l.input];
     }
-    activations[at + l.output] = value;
+    activations[at + l.output] = select(value, z, l.is_last != 0u);
     activations[at + slope] = flush(h.slope, TINY);
 }
 

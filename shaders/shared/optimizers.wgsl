@@ -88,10 +88,6 @@ fn lion(s: Slots, g: vec4<f32>, h: Hyper) -> Slots {
     return Slots(s.p - h.step.x * update, h.constants0.w * g + h.constants0.z * s.mu, s.nu);
 }
 
-fn load_hyper() -> Hyper {
-    return Hyper(table[3u * model], table[3u * model + 1u], table[3u * MODELS + slot()]);
-}
-
 // The numbers for a kernel or for a bias, which need not decay.
 fn hyper_of(h: Hyper, is_bias: bool) -> Hyper {
     if (DECAY_BIAS || !is_bias) {

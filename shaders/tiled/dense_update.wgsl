@@ -16,7 +16,7 @@ fn dense_update(l: Layer, tile: u32, lane: u32) {
     }
     let i = 4u * (row_vector + lane / SIDE);
     if (column < l.output_vectors) {
-        let hyper = load_hyper();
+        let hyper = load_hyper(lane);
         for (var r = 0u; r < 4u; r++) {
             if (i + r < l.inputs) {
                 use_gradient(l.kernel + (i + r) * l.output_vectors + column, g[r], false, hyper);

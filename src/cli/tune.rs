@@ -26,20 +26,26 @@ pub(super) struct TuneArgs {
 pub(super) fn run(args: &TuneArgs) -> Result<()> {
     let config = train::config(&args.model, &args.device, 1);
     let mut notices = progress::Notices;
-    let (key, tuned, trials) = trainer::tune(&config, &mut notices).map_err(|e| train::name_flag(e, &config))?;
+    let (key, found) = trainer::tune(&config, &mut notices).map_err(|e| train::name_flag(e, &config))?;
     let path = tune::cache_path();
     if let Some(path) = &path {
-        tune::store(path, &key, tuned)?;
+        tune::store(path, &key, found.best)?;
     }
     if args.json {
-        let value = serde_json::json!({ "best": tuned, "trials": trials, "key": key, "cache": path });
+        let value = serde_json::json!({
+            "best": found.best, "trials": found.trials, "submissions": found.submissions, "key": key, "cache": path,
+        });
         return print(value);
     }
     print(format!("{:<12} {:<14} {:>12}", "executor", "kernels", "µs per step"))?;
-    for trial in &trials {
+    for trial in &found.trials {
         let reason = || format!("cannot run: {}", trial.reason.as_deref().unwrap_or_default());
         let result = trial.us_per_step.map_or_else(reason, |us| format!("{us:>12.1}"));
         print(format!("{:<12} {:<14} {result}", trial.executor, trial.kernels))?;
+    }
+    print(format!("\n{:<27} {:>12}", "steps per submission", "µs per step"))?;
+    for (steps, us) in &found.submissions {
+        print(format!("{steps:<27} {us:>12.1}"))?;
     }
     match path {
         Some(path) => print(format!("kept in {}; `fori train` uses it for this network", path.display())),

@@ -138,7 +138,7 @@ pub(crate) fn forward_tiles(step: &TrainStep, inner: usize, columns: usize) -> P
 /// Whether the lanes of the broadcast kernels walk the inputs of a layer in its update, instead of the outputs.
 pub(crate) fn update_flipped(step: &TrainStep, layer: &DenseLayer) -> bool {
     let Products::Broadcast { width } = step.products else { return false };
-    let tiles = |lanes: usize, broadcast: usize| lanes.div_ceil(4 * width) * broadcast.div_ceil(8);
+    let tiles = |lanes: usize, broadcast: usize| lanes.div_ceil(4 * width) * broadcast.div_ceil(16);
     tiles(layer.inputs, layer.outputs) < tiles(layer.outputs, layer.inputs)
 }
 
@@ -154,7 +154,7 @@ pub(crate) fn update_tiles(step: &TrainStep, layer: &DenseLayer) -> ProductTiles
         Products::Broadcast { width } => {
             let (lanes, broadcast) =
                 if update_flipped(step, layer) { (layer.inputs, layer.outputs) } else { (layer.outputs, layer.inputs) };
-            ProductTiles { rows: broadcast.div_ceil(8), columns: lanes.div_ceil(4 * width), trips: rows / 4 + 12 }
+            ProductTiles { rows: broadcast.div_ceil(16), columns: lanes.div_ceil(4 * width), trips: rows / 2 + 22 }
         }
     }
 }
