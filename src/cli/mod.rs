@@ -2,6 +2,7 @@
 
 mod adapters;
 mod bench;
+mod chart;
 mod data;
 mod describe;
 mod doctor;
@@ -15,7 +16,6 @@ mod layers;
 mod live;
 mod optimizer;
 mod output;
-mod picture;
 mod plan;
 mod plot;
 mod predict;

@@ -6,13 +6,13 @@ use std::time::Duration;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgMatches, Args};
 
+use super::chart;
 use super::data::DataArgs;
 use super::events::{Events, TensorBoardArgs};
 use super::experiment;
 use super::layers::LayerArgs;
 use super::optimizer::OptimizerArgs;
 use super::output::say;
-use super::picture;
 use super::plot::TrainingChart;
 use super::progress::Console;
 use super::resume::{self, CheckpointArgs, Given};
@@ -159,7 +159,7 @@ pub(super) struct TrainArgs {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     metrics: Option<PathBuf>,
     /// Draw the losses when the run has ended; `fori plot` draws the metrics of several runs.
-    #[arg(long, value_name = "FILE.svg|FILE.png", value_parser = picture::parse_path, help_heading = "Output")]
+    #[arg(long, value_name = "FILE.svg|FILE.png", value_parser = chart::parse_path, help_heading = "Output")]
     plot: Option<PathBuf>,
     #[command(flatten)]
     tensorboard: TensorBoardArgs,

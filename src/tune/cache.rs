@@ -1,12 +1,12 @@
 //! The cache of what was found. It is a hint: a file that is missing, broken, or made by another version never stops a run.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Tuned;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::gpu::AdapterSummary;
 use crate::plan::Plan;
 
@@ -65,17 +65,14 @@ pub fn lookup(path: &Path, key: &str) -> Result<Option<Tuned>, String> {
 /// Adds an entry to the cache, beside those of other networks. A broken file is replaced.
 ///
 /// # Errors
-/// [`Error::Io`] when the file cannot be written.
+/// [`Error::Io`] or [`Error::Usage`] when the file cannot be written.
 pub fn store(path: &Path, key: &str, tuned: Tuned) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
     let mut all = entries(path).unwrap_or_default();
     all.insert(key.to_string(), tuned);
     let text = serde_json::to_string_pretty(&all).map_err(|e| Error::io(path, e.into()))?;
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|e| Error::io(folder, e))?;
-    file.write_all(text.as_bytes()).map_err(|e| Error::io(path, e))?;
-    file.persist(path).map_err(|e| Error::io(path, e.error))?;
-    Ok(())
+    files::replace("the tune cache", path, text.as_bytes())
 }
 
 #[cfg(test)]

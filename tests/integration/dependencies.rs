@@ -11,8 +11,8 @@ const ALLOWED: [(&str, &[&str]); 6] = [
     ("clap", &["cli/"]),
     ("naga", &["shader.rs"]),
     ("prost", &["export/", "tensorboard"]),
-    ("tiny_skia", &["cli/picture/"]),
-    ("ttf_parser", &["cli/picture/"]),
+    ("plotters", &["cli/chart/", "cli/plot/", "cli/bench/"]),
+    ("resvg", &["cli/chart/"]),
 ];
 
 fn root() -> &'static Path {

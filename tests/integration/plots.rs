@@ -1,12 +1,23 @@
 //! `fori plot` and `fori train --plot`.
 
-use tiny_skia::Pixmap;
+use resvg::tiny_skia::Pixmap;
 
 use crate::cli::{Dir, TINY};
 
 /// A run with as many rows as steps.
 fn trained(dir: &Dir, name: &str, flags: &str) {
     dir.run(&format!("train {TINY} --steps 60 --log-every 1 --metrics {name} {flags}")).exits(0);
+}
+
+/// The texts of an SVG.
+fn texts(dir: &Dir, name: &str) -> Vec<String> {
+    let svg = dir.read(name);
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "an SVG: {svg}");
+    let text = |part: &str| part.split_once('>').expect("a tag").1.trim().to_owned();
+    svg.split("</text>")
+        .filter(|part| part.contains("<text"))
+        .map(|part| text(&part[part.find("<text").unwrap_or(0)..]))
+        .collect()
 }
 
 /// The pixels of a picture that are neither white nor gray.
@@ -22,10 +33,9 @@ fn runs_are_drawn_as_svg_and_png() {
     trained(&dir, "a.csv", "--seed 1");
     trained(&dir, "b.jsonl", "--seed 2");
     dir.run("plot a.csv b.jsonl --out runs.svg --smooth 0.5 --title Two&runs").exits(0);
-    let svg = dir.read("runs.svg");
-    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "an SVG: {svg}");
-    for want in ["a.csv", "b.jsonl", "Two&amp;runs", ">step<", ">loss, logarithmic<", "stroke-dasharray"] {
-        assert!(svg.contains(want), "{want} in {svg}");
+    let texts = texts(&dir, "runs.svg");
+    for want in ["a.csv", "b.jsonl", "Two&amp;runs", "step", "loss, logarithmic", "10"] {
+        assert!(texts.iter().any(|text| text == want), "{want} in {texts:?}");
     }
     dir.run("plot a.csv b.jsonl --out runs.png --x time --linear").exits(0);
     assert!(colored(&dir, "runs.png") > 2000, "colored pixels");
@@ -41,7 +51,7 @@ fn an_ensemble_is_a_band_or_lines() {
     dir.run("plot m.csv --out band.svg").exits(0);
     let svg = dir.read("band.svg");
     assert!(svg.contains("m.csv: median of 5 models, quartiles, range"), "the legend of {svg}");
-    assert_eq!(svg.matches("<polygon").count(), 4, "two bands and their samples: {svg}");
+    assert_eq!(svg.matches("<polygon").count(), 2, "two bands: {svg}");
     dir.run("plot m.csv --each --out lines.svg").exits(0);
     assert!(dir.read("lines.svg").contains("m.csv, model 4"), "a line for each model");
     trained(&dir, "many.csv", "--ensemble 21");
@@ -64,7 +74,7 @@ fn validation_is_beside_training() {
 fn training_draws_its_losses_at_the_end() {
     let dir = Dir::new();
     dir.run(&format!("train {TINY} --steps 30 --plot loss.svg")).exits(0);
-    assert!(dir.read("loss.svg").contains(">[2, 4, 1], mse with adam<"), "the title");
+    assert!(texts(&dir, "loss.svg").contains(&"[2, 4, 1], mse with adam".into()), "the title");
     assert_eq!(dir.names(), ["loss.svg"], "no other file");
     dir.run(&format!("train {TINY} --steps 30 --ensemble 3 --plot loss.png --metrics m.csv")).exits(0);
     assert!(colored(&dir, "loss.png") > 1000, "colored pixels");

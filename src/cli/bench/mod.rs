@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::chart::{self, Target};
 use super::output::{print, say};
-use super::picture::{self, Target};
 use super::train::{self, DeviceArgs, ModelArgs, PlaceArgs};
 use super::values;
 use crate::bench::{self, BenchConfig, Helper, Observer};
@@ -42,7 +42,7 @@ pub(super) struct BenchArgs {
     #[arg(long, help_heading = "Output")]
     markdown: bool,
     /// Also draw the table as a bar chart.
-    #[arg(long, value_name = "FILE.svg|FILE.png", value_parser = picture::parse_path, help_heading = "Output")]
+    #[arg(long, value_name = "FILE.svg|FILE.png", value_parser = chart::parse_path, help_heading = "Output")]
     plot: Option<PathBuf>,
     /// Print nothing but the results, warnings and errors.
     #[arg(long, short, help_heading = "Output")]
@@ -69,7 +69,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<()> {
     if args.only_ensemble {
         return bench::serve(&config, std::io::stdin().lock(), std::io::stdout().lock());
     }
-    let chart = args.plot.as_deref().map(|path| Target::open("--plot", path)).transpose()?;
+    let target = args.plot.as_deref().map(|path| Target::open("--plot", path)).transpose()?;
     let mut console = Console { quiet: args.quiet };
     let stop = interrupt::flag()?;
     let bench = bench::run(&config, stop, &mut console).map_err(|e| train::name_flag(e, &config.train))?;
@@ -81,7 +81,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<()> {
     } else {
         print(report::text(&heading, &bench))?;
     }
-    chart.map_or(Ok(()), |chart| chart.draw(&plot::chart(&heading, &bench)))
+    target.map_or(Ok(()), |target| target.write_svg(&plot::chart(&heading, &bench)?))
 }
 
 /// This program with the same arguments, to run the ensemble.

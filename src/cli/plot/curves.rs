@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::{PlotArgs, X};
+use crate::cli::chart::MAX_LINES;
 use crate::error::{Error, Result};
 use crate::metrics::{self, Record};
 
@@ -46,9 +47,6 @@ pub(super) enum Kind {
     /// A line with a dot at each place.
     Validation,
 }
-
-/// The most lines whose styles differ.
-pub(super) const MAX_LINES: usize = 20;
 
 /// The curves of all files.
 pub(super) fn read(files: &[(String, &Path)], args: &PlotArgs) -> Result<Vec<Curve>> {

@@ -1,8 +1,7 @@
 //! `fori plot`, and the chart of `fori train --plot`.
 
-mod axis;
-mod chart;
 mod curves;
+mod losses;
 mod thin;
 mod training;
 
@@ -10,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::chart::{self, Labels, Target};
 use super::output::say;
-use super::picture::{self, Target};
 use crate::error::{Error, Result};
 pub(super) use training::TrainingChart;
 
@@ -25,7 +24,7 @@ pub(super) struct PlotArgs {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The picture to write, by the end of its name as SVG or PNG.
-    #[arg(long, value_name = "FILE.svg|FILE.png", value_parser = picture::parse_path)]
+    #[arg(long, value_name = "FILE.svg|FILE.png", value_parser = chart::parse_path)]
     out: PathBuf,
     /// The column to draw; validation_COLUMN is drawn beside it where the file has it.
     #[arg(long, value_name = "NAME", default_value = "loss")]
@@ -82,16 +81,14 @@ fn draw(files: &[(String, &Path)], args: &PlotArgs, target: &Target) -> Result<(
         )));
     }
     let scale = if args.linear { "" } else { ", logarithmic" };
-    let frame = chart::Frame {
+    let labels = Labels {
         title: args.title.clone(),
         x: if args.x == X::Time { "seconds".into() } else { "step".into() },
         y: format!("{}{scale}", args.column.replace('_', " ")),
-        log_x: args.log_x,
-        log_y: !args.linear,
     };
-    let (drawing, hidden) = chart::draw(&curves, &frame);
+    let (svg, hidden) = losses::draw(&curves, &losses::Frame { labels, log_x: args.log_x, log_y: !args.linear })?;
     if hidden > 0 {
         say(format_args!("note: {hidden} values of 0 or less are not on a logarithmic axis; --linear shows them"));
     }
-    target.draw(&drawing)
+    target.write_svg(&svg)
 }

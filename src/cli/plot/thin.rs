@@ -2,18 +2,11 @@
 
 use super::curves::Place;
 
-/// Of all places within one of `columns` equal parts of the axis the first, the last, and those with the least and the
-/// greatest middle, with the outer values widened to all of the part. A part without finite values is one gap.
-pub(super) fn thin(places: &[Place], share: impl Fn(f64) -> f64, columns: usize) -> Vec<Place> {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "from 0 to the number of columns"
-    )]
-    let column = |place: &Place| (share(place.x) * columns as f64) as usize;
+/// Of all places in one column of the paper the first, the last, and those with the least and the greatest middle, with the outer
+/// values widened to all of the column. A column without finite values is one gap.
+pub(super) fn thin(places: &[Place], column: impl Fn(f64) -> i32) -> Vec<Place> {
     let mut thinned = Vec::new();
-    for part in places.chunk_by(|a, b| column(a) == column(b)) {
+    for part in places.chunk_by(|a, b| column(a.x) == column(b.x)) {
         match part {
             [_, _, _, _, _, ..] => thinned.extend(of_part(part)),
             few => thinned.extend_from_slice(few),
@@ -42,7 +35,10 @@ fn of_part(part: &[Place]) -> Vec<Place> {
 
 #[cfg(test)]
 mod tests {
+    use plotters::coord::ranged1d::Ranged as _;
+
     use super::*;
+    use crate::cli::chart::Axis;
 
     #[test]
     fn peaks_ends_and_gaps_survive() {
@@ -53,7 +49,7 @@ mod tests {
             _ => f64::from(i % 7),
         };
         let places: Vec<_> = (0..100_000).map(|i| Place { x: f64::from(i), values: [value(i); 5] }).collect();
-        let got = thin(&places, |x| x / 100_000.0, 500);
+        let got = thin(&places, |x| Axis::of([0.0, 100_000.0].into_iter(), false, 0.0).map(&x, (0, 500)));
         assert!((500..=2500).contains(&got.len()), "{} of 100,000 places", got.len());
         assert!(got.is_sorted_by(|a, b| a.x < b.x), "in order");
         for peak in [31_415.0, 27_182.0] {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::{PlotArgs, X, draw};
+use crate::cli::chart::Target;
 use crate::cli::output::say;
-use crate::cli::picture::Target;
 use crate::error::{Error, Result};
 
 /// The chart of a run that is yet to end.
