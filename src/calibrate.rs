@@ -46,8 +46,11 @@ pub struct Candidates<'a> {
 /// The least time that one measurement takes.
 const MEASURE: Duration = Duration::from_millis(30);
 
-/// A run that `recorded` finishes in this time is not worth compiling another kernel for.
+/// A run that `recorded` finishes in this many seconds is not worth compiling another kernel for.
 const SHORT_RUN: f64 = 3.0;
+
+/// The same for one model on a software adapter, which compiles the persistent loop for seconds to save a tenth of a step.
+const SHORT_RUN_IN_SOFTWARE: f64 = 20.0;
 
 /// Floating-point operations per second that one workgroup can be trusted to do; it keeps the first dispatch of an unknown
 /// network below the second or two after which some systems reset a device.
@@ -105,7 +108,8 @@ impl Candidates<'_> {
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let seconds = recorded_us * 1e-6 * self.steps as f64;
         let short = format!("{recorded_us:.1} µs per step end the run in {seconds:.1} s, so nothing else was tried");
-        (seconds < SHORT_RUN).then_some(short)
+        let limit = if self.device.software && self.plan.step.models == 1 { SHORT_RUN_IN_SOFTWARE } else { SHORT_RUN };
+        (seconds < limit).then_some(short)
     }
 
     /// Whether a walk can be tried at all.
