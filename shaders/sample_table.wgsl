@@ -12,10 +12,10 @@ fn sample(tile: u32, lane: u32) {
     let row = table_row(select(0u, b, used));
     let x = model * ACTIVATIONS_SIZE + X + b * X_VECTORS;
     for (var v = 0u; v < X_VECTORS; v++) {
-        activations[x + v] = select(vec4<f32>(), data[FEATURES + row * X_VECTORS + v], used);
+        activations[x + v] = select(vec4<f32>(), data_at(FEATURES + row * X_VECTORS + v), used);
     }
     let y = target_of(b);
     for (var v = 0u; v < TARGET_VECTORS; v++) {
-        activations[y + v] = select(vec4<f32>(), data[TARGETS + row * TARGET_VECTORS + v], used);
+        activations[y + v] = select(vec4<f32>(), data_at(TARGETS + row * TARGET_VECTORS + v), used);
     }
 }

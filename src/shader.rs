@@ -16,6 +16,9 @@ use crate::plan::{
 use crate::rng::permutation_bits;
 use crate::spec::{FREQUENCIES, InputEncoding, NORM_EPS};
 
+/// The first binding after those of `shaders/shared/arenas.wgsl`.
+pub(crate) const FIRST_FREE_BINDING: usize = 9;
+
 /// How a plan is executed on a device: it decides the entry points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Walk {
@@ -205,6 +208,25 @@ fn prelude(plan: &Plan) -> String {
     text.push_str(&norms(plan));
     text.push_str(&encoding(plan));
     text.push_str(&rules(plan));
+    text.push_str(&data_access(plan));
+    text
+}
+
+/// The bindings of a table past its first, and how a vector of it is found among them.
+fn data_access(plan: &Plan) -> String {
+    if plan.step.source == Source::Linreg {
+        return String::new();
+    }
+    let (size, mut text, mut cases) = (plan.data_binding, String::new(), String::new());
+    for part in 1..plan.data_bindings() {
+        let (name, binding, before) = (format!("data{part}"), FIRST_FREE_BINDING - 1 + part, (part - 1) * size);
+        let _ = writeln!(text, "@group(0) @binding({binding}) var<storage, read> {name}: array<vec4<f32>>;");
+        let place = if part == 1 { "data[at]".into() } else { format!("data{}[at - {before}u]", part - 1) };
+        let _ = writeln!(cases, "    if (at < {}u) {{\n        return {place};\n    }}", part * size);
+    }
+    let last = plan.data_bindings() - 1;
+    let place = if last == 0 { "data[at]".into() } else { format!("data{last}[at - {}u]", last * size) };
+    let _ = write!(text, "\nfn data_at(at: u32) -> vec4<f32> {{\n{cases}    return {place};\n}}\n");
     text
 }
 

@@ -1,5 +1,7 @@
 //! The buffers of a plan on a device, and their binding.
 
+use std::num::NonZeroU64;
+
 use bytemuck::{Pod, Zeroable};
 
 use super::device::Device;
@@ -45,9 +47,12 @@ impl Buffers {
             let per_model = VECTOR * plan.sizes.of(arena) as u64;
             if shared_by_models(plan, arena) { per_model } else { per_model * models }
         };
+        let parts = data_parts(plan, arena_bytes(Arena::Data));
         for arena in Arena::ALL {
-            fits(device, arena.name(), arena_bytes(arena))?;
+            let largest = if arena == Arena::Data { parts[0].1 } else { arena_bytes(arena) };
+            fits(device, arena.name(), largest)?;
         }
+        data_fits(device, arena_bytes(Arena::Data), parts.len())?;
         let arenas = Arena::ALL.map(|arena| device.buffer(arena.name(), arena_bytes(arena), usage));
         let rows = models * (3 + capacity as u64);
         let table = device.buffer("table", VECTOR * rows, usage);
@@ -55,7 +60,7 @@ impl Buffers {
         let history = device.buffer("history", 4 * models * capacity as u64, usage);
         let uniform = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
         let chunks = ["chunk", "rest"].map(|label| device.buffer(label, VECTOR, uniform));
-        let (layout, groups) = bind(device, &arenas, &[&table, &state, &history], &chunks);
+        let (layout, groups) = bind(device, &arenas, &[&table, &state, &history], &chunks, &parts);
         let kept = if plan.step.accumulate > 1 { 3 } else { 2 };
         let live = std::iter::once(&state).chain(&arenas[..kept]);
         let saved = live.map(|buffer| device.buffer("saved", buffer.size(), usage)).collect();
@@ -149,17 +154,46 @@ fn fits(device: &Device, what: &str, bytes: u64) -> Result<()> {
     )))
 }
 
+/// Offset and bytes of each binding of the data.
+fn data_parts(plan: &Plan, bytes: u64) -> Vec<(u64, u64)> {
+    let count = plan.data_bindings() as u64;
+    let largest = if count == 1 { bytes } else { VECTOR * plan.data_binding as u64 };
+    (0..count).map(|part| (part * largest, largest.min(bytes - part * largest))).collect()
+}
+
+/// Says what a table breaks that is read through several bindings.
+fn data_fits(device: &Device, bytes: u64, bindings: usize) -> Result<()> {
+    let limits = device.device.limits();
+    let (largest, room) =
+        (limits.max_buffer_size, (limits.max_storage_buffers_per_shader_stage as usize).saturating_sub(STORAGES));
+    if bytes <= largest && bindings - 1 <= room {
+        return Ok(());
+    }
+    Err(Error::Device(format!(
+        "{}: the table needs {bytes} bytes in {bindings} bindings; a buffer may have {largest} bytes and be read through {} of {} \
+         bytes: use fewer rows or columns",
+        device.summary,
+        room + 1,
+        device.largest_binding(),
+    )))
+}
+
+/// Storage buffers of a plan whose data has one binding.
+const STORAGES: usize = 8;
+
 /// The one bind group layout, and a group for each length of a dispatch.
 fn bind(
     device: &Device,
     arenas: &[wgpu::Buffer; 5],
     others: &[&wgpu::Buffer; 3],
     chunks: &[wgpu::Buffer; 2],
+    data: &[(u64, u64)],
 ) -> (wgpu::PipelineLayout, [wgpu::BindGroup; 2]) {
     let storage = |read_only| wgpu::BufferBindingType::Storage { read_only };
-    // In the order of shaders/shared/arenas.wgsl: data and table are read only.
-    let types = [false, false, false, false, true, true, false, false].map(storage);
-    let types: Vec<_> = types.into_iter().chain([wgpu::BufferBindingType::Uniform]).collect();
+    // In the order of shaders/shared/arenas.wgsl, where data and table are read only; then the rest of the data.
+    let types: [_; STORAGES] = [false, false, false, false, true, true, false, false].map(storage);
+    let rest = data[1..].iter().map(|_| storage(true));
+    let types: Vec<_> = types.into_iter().chain([wgpu::BufferBindingType::Uniform]).chain(rest).collect();
     let entries: Vec<_> = (0..)
         .zip(types)
         .map(|(binding, ty)| wgpu::BindGroupLayoutEntry {
@@ -173,11 +207,16 @@ fn bind(
         .device
         .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some("fori.arenas"), entries: &entries });
     let groups = [0, 1].map(|i| {
-        let buffers = arenas.iter().chain(others.iter().copied()).chain([&chunks[i]]);
-        let entries: Vec<_> = (0..)
-            .zip(buffers)
-            .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() })
-            .collect();
+        let part = |&(offset, bytes): &(u64, u64)| {
+            let buffer = &arenas[Arena::Data as usize];
+            wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size: NonZeroU64::new(bytes) })
+        };
+        let whole =
+            arenas.iter().chain(others.iter().copied()).chain([&chunks[i]]).map(wgpu::Buffer::as_entire_binding);
+        let mut resources: Vec<_> = whole.chain(data[1..].iter().map(part)).collect();
+        resources[Arena::Data as usize] = part(&data[0]);
+        let entries: Vec<_> =
+            (0..).zip(resources).map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource }).collect();
         let label = Some("fori.arenas");
         device.device.create_bind_group(&wgpu::BindGroupDescriptor { label, layout: &group_layout, entries: &entries })
     });

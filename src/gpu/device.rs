@@ -107,6 +107,14 @@ impl Device {
         limits.max_storage_buffer_binding_size.min(limits.max_buffer_size)
     }
 
+    /// Vectors of the largest part of a buffer that can be bound beside others.
+    pub(super) fn largest_data_binding(&self) -> usize {
+        let limits = self.device.limits();
+        let alignment = u64::from(limits.min_storage_buffer_offset_alignment).max(16);
+        let bytes = self.largest_binding() / alignment * alignment;
+        usize::try_from(bytes / 16).unwrap_or(usize::MAX)
+    }
+
     /// Compiles a module without wgpu's run-time checks, or with them.
     pub(super) fn module(&self, text: &str, checked: bool) -> wgpu::ShaderModule {
         let checks =

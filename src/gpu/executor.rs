@@ -51,12 +51,13 @@ impl GpuExecutor {
     /// driver fails; [`Error::Shader`] when a kernel is refused.
     pub fn new(
         device: Device,
-        plan: Plan,
+        mut plan: Plan,
         hyper: Vec<Hyperparameters>,
         arenas: &Arenas<f32>,
         walk: Walk,
         checked: bool,
     ) -> Result<Self> {
+        plan.data_binding = plan.data_binding.min(device.largest_data_binding());
         let models = plan.step.models;
         let capacity = (CHUNK_BYTES / (20 * models)).clamp(1, 1 << 15);
         let buffers = Buffers::new(&device, &plan, capacity)?;

@@ -273,6 +273,8 @@ pub struct Plan {
     pub tensors: Vec<Tensor>,
     /// Vectors of each arena for one model.
     pub sizes: ArenaSizes,
+    /// The most vectors of a table that one binding has; a larger table is read through several.
+    pub data_binding: usize,
 }
 
 /// Rows of a batch are padded to a multiple of this; the padding has zero inputs and zero gradients.
@@ -303,12 +305,22 @@ impl Plan {
             )));
         }
         let ops = ops::list(&step, &layers);
-        Ok(Self { step, layers, ops, tensors, sizes })
+        Ok(Self { step, layers, ops, tensors, sizes, data_binding: usize::MAX })
     }
 
     /// Rows of a batch with their padding.
     pub fn rows(&self) -> usize {
         padded_rows(&self.step)
+    }
+
+    /// Bindings through which the data is read.
+    pub fn data_bindings(&self) -> usize {
+        match self.step.source {
+            Source::Linreg => 1,
+            Source::Table { .. } | Source::Sequence { .. } => {
+                self.sizes.of(Arena::Data).div_ceil(self.data_binding).max(1)
+            }
+        }
     }
 
     /// Finds a tensor by its name.

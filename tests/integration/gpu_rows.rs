@@ -5,6 +5,7 @@ use fori::arenas::Arenas;
 use fori::config::Member;
 use fori::cpu::{Cpu, CpuExecutor};
 use fori::executor::Executor;
+use fori::gpu::GpuExecutor;
 use fori::plan::{Arena, Plan, Sampling, Source, TrainStep};
 use fori::rng::Key;
 use fori::shader::Walk;
@@ -145,6 +146,44 @@ fn epochs_are_the_same_bits_however_they_are_divided() {
             );
         }
     }
+}
+
+#[test]
+fn a_table_in_several_bindings_trains_the_same_bits() {
+    let Some(device) = device() else { return };
+    let step = TrainStep { products: device.products, ..steps().remove(1) };
+    let room = device.handles().0.limits().max_storage_buffers_per_shader_stage as usize;
+    let whole = Plan::new(step.clone()).expect("the plan is possible");
+    let start = initial(&whole);
+    for walk in WALKS {
+        let run = |plan: &Plan| {
+            let mut executor = executor(device.clone(), plan, &members(), &start, walk, false);
+            let losses = train(&mut executor, 0..9, 9, 9);
+            (losses, executor.read().expect("the arenas are read").scalars)
+        };
+        let (losses, arenas) = run(&whole);
+        // Bindings begin where the adapter can have one begin, at multiples of up to 256 bytes.
+        for data_binding in [48, 32, 16] {
+            let plan = Plan { data_binding, ..whole.clone() };
+            let bindings = plan.data_bindings();
+            assert!(bindings > 1, "{data_binding} vectors hold the whole table");
+            if 7 + bindings > room {
+                continue;
+            }
+            let (split_losses, split) = run(&plan);
+            assert_eq!(split_losses, losses, "{walk:?}, losses with {bindings} bindings");
+            let bits = |arenas: &[Vec<f32>; 5]| arenas.concat().iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(&split), bits(&arenas), "{walk:?}, arenas with {bindings} bindings");
+        }
+    }
+    let many =
+        Plan::new(TrainStep { source: Source::Table { rows: 16 * room }, ..step }).expect("the plan is possible");
+    let many = Plan { data_binding: 16, ..many };
+    let table = crate::cpu::small_table(16 * room, 3, 1);
+    let arenas = crate::adapter::initial(&many, &members(), Some(&table), 0.0);
+    let refused = GpuExecutor::new(device, many, hyper(), &arenas, Walk::Recorded, false).err().map(|e| e.to_string());
+    let refused = refused.unwrap_or_default();
+    assert!(refused.contains("use fewer rows or columns"), "more bindings than there are: {refused}");
 }
 
 /// The plan that answers is run from the parameters of the plan that trains.
