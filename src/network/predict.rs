@@ -1,5 +1,7 @@
 //! Predictions of one model, or the mean of several.
 
+use rayon::prelude::*;
+
 use super::Network;
 use crate::checkpoint::Checkpoint;
 use crate::data::Frame;
@@ -78,25 +80,27 @@ impl Predictor {
         Ok(self.predict(&self.schema().apply_inputs(frame)?.features))
     }
 
-    /// Predicts from standardized inputs, shape `(rows, inputs)`.
+    /// Predicts from standardized inputs, shape `(rows, inputs)`; the rows on all cores.
     pub fn predict(&self, features: &[f32]) -> Predictions {
+        let rows = features.par_chunks_exact(self.network().inputs());
         let mut all = Predictions { answers: Vec::new(), std: Vec::new(), outputs: Vec::new() };
-        for row in features.chunks_exact(self.network().inputs()) {
-            let outputs: Vec<_> = self.networks.iter().map(|network| network.forward(row)).collect();
-            let answers: Vec<_> = self.networks.iter().zip(&outputs).map(|(n, outputs)| n.answers(outputs)).collect();
-            for output in 0..self.network().outputs() {
-                let (mean, std) = moments(answers.iter().map(|answers| answers[output]));
-                all.answers.push(mean);
-                if self.networks.len() > 1 {
-                    all.std.push(std);
-                }
-            }
-            all.outputs.extend(match outputs.as_slice() {
-                [only] => only.clone(),
-                _ => self.network().outputs_of(&all.answers[all.answers.len() - self.network().outputs()..]),
-            });
+        for row in rows.map(|row| self.predict_row(row)).collect::<Vec<_>>() {
+            all.answers.extend(row.answers);
+            all.std.extend(row.std);
+            all.outputs.extend(row.outputs);
         }
         all
+    }
+
+    fn predict_row(&self, row: &[f32]) -> Predictions {
+        let mut outputs: Vec<_> = self.networks.iter().map(|network| network.forward(row)).collect();
+        let answers: Vec<_> = self.networks.iter().zip(&outputs).map(|(n, outputs)| n.answers(outputs)).collect();
+        let of = |output: usize| moments(answers.iter().map(|answers| answers[output]));
+        let (mean, std): (Vec<_>, Vec<_>) = (0..self.network().outputs()).map(of).unzip();
+        if outputs.len() == 1 {
+            return Predictions { answers: mean, std: Vec::new(), outputs: outputs.remove(0) };
+        }
+        Predictions { outputs: self.network().outputs_of(&mean), answers: mean, std }
     }
 }
 
