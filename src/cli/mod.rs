@@ -55,7 +55,6 @@ enum Command {
     Bench(Box<bench::BenchArgs>),
     /// List the adapters of this machine, and which one is taken.
     Adapters(adapters::AdaptersArgs),
-    /// Draw the losses of runs.
     Plot(Box<plot::PlotArgs>),
     /// Check that an adapter computes correctly; attach what it prints to a report of a fault.
     Doctor(doctor::DoctorArgs),
@@ -135,7 +134,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> Result<()> {
         Command::Import(args) => import::run(args),
         Command::Web(args) => web::run(args),
         Command::Plan(args) => plan::run(args),
-        Command::Plot(args) => plot::run(args),
+        Command::Plot(args) => matches.subcommand().map_or(Ok(()), |(_, matches)| plot::run(args, matches)),
         Command::Completions(args) => shell::completions(args),
         Command::Man(args) => shell::man(args),
     }

@@ -301,7 +301,7 @@ pub(super) fn run(args: &TrainArgs, matches: &ArgMatches) -> Result<()> {
     let title = title(&trained);
     let end = end(trained);
     match chart {
-        Some(chart) => chart.draw_after(title, end),
+        Some(chart) => chart.draw_after(&title, end),
         None => end,
     }
 }

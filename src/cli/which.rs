@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::network::Which;
 
 /// Which model of a checkpoint of several.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct ModelChoice {
     /// Take this model of a checkpoint of several, counted from 0 [default: the one with the smallest last loss]
     #[arg(long, value_name = "K", value_parser = values::whole::<usize>(0..=MAX_MODELS as u64 - 1))]
@@ -19,7 +19,7 @@ pub(super) struct ModelChoice {
 }
 
 /// Which models of a checkpoint of several predict.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct WhichArgs {
     #[command(flatten)]
     choice: ModelChoice,

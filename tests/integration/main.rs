@@ -41,6 +41,7 @@ mod gpu_step;
 mod gradients;
 mod init;
 mod layers;
+mod learned;
 #[cfg(target_os = "linux")]
 mod live;
 mod modules;

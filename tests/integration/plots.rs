@@ -10,7 +10,7 @@ fn trained(dir: &Dir, name: &str, flags: &str) {
 }
 
 /// The texts of an SVG.
-fn texts(dir: &Dir, name: &str) -> Vec<String> {
+pub(crate) fn texts(dir: &Dir, name: &str) -> Vec<String> {
     let svg = dir.read(name);
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "an SVG: {svg}");
     let text = |part: &str| part.split_once('>').expect("a tag").1.trim().to_owned();

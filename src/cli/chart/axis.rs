@@ -22,6 +22,11 @@ impl Axis {
     /// At most about this many values have texts.
     pub(in crate::cli) const LABELS: usize = 8;
 
+    /// A linear one.
+    pub(in crate::cli) fn linear(low: f64, high: f64) -> Self {
+        Self { log: false, low, high, names: Vec::new() }
+    }
+
     /// One of names: from left to right, and from the top down.
     pub(in crate::cli) fn of_names(names: Vec<String>, down: bool) -> Self {
         let end = number(names.len());
@@ -54,6 +59,11 @@ impl Axis {
     /// Its low end.
     pub(in crate::cli) fn low(&self) -> f64 {
         self.low
+    }
+
+    /// The value at a share of its length, of one that is linear.
+    pub(in crate::cli) fn at(&self, share: f64) -> f64 {
+        self.low + share * (self.high - self.low)
     }
 
     /// Whether it has names instead of numbers.

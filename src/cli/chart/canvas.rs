@@ -1,9 +1,11 @@
 //! What charts have in common: the paper, axes with their texts, and lines that differ without color.
 
+use std::f64::consts::TAU;
+
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::{CoordTranslate, Shift, cartesian::Cartesian2d};
 use plotters::drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea as _};
-use plotters::element::{DashedPathElement, PathElement};
+use plotters::element::{DashedPathElement, EmptyElement, PathElement, Polygon};
 use plotters::prelude::SVGBackend;
 use plotters::style::text_anchor::{HPos, VPos};
 use plotters::style::{Color, FontTransform, RGBColor, ShapeStyle, WHITE};
@@ -93,6 +95,22 @@ where
         None => area.draw(&PathElement::new(points, line.style)),
         Some([stroke, gap]) => area.draw(&DashedPathElement::new(points, stroke * UNIT, gap * UNIT, line.style)),
     }
+}
+
+/// A point whose shape and color go by a number, with a white edge.
+pub(in crate::cli) fn point<C: CoordTranslate>(area: &Sheet<'_, C>, at: C::From, number: usize, radius: f64) -> Drawn
+where
+    C::From: Clone + 'static,
+{
+    let (corners, turn) = [(16, 0.0), (3, -0.25), (4, 0.125), (4, 0.0)][number % 4];
+    let corner = |i: i32| {
+        let angle = TAU * (f64::from(i) / f64::from(corners) + turn);
+        (units(radius * angle.cos()), units(radius * angle.sin()))
+    };
+    let inside: Vec<_> = (0..corners).map(corner).collect();
+    let edge: Vec<_> = (0..=corners).map(corner).collect();
+    let shape = EmptyElement::at(at) + Polygon::new(inside, color(number));
+    area.draw(&(shape + PathElement::new(edge, pen(WHITE, 0.5))))
 }
 
 /// What stands at axes.

@@ -4,7 +4,7 @@ use plotters::element::{Circle, Rectangle};
 use plotters::style::Color as _;
 use plotters::style::text_anchor::{HPos, VPos};
 
-use super::canvas::{Area, Drawn, Line, UNIT, color, polyline};
+use super::canvas::{Area, Drawn, Line, UNIT, color, point, polyline};
 use super::text::{shortened, style, text_width};
 
 /// How something is drawn, in the color of its number.
@@ -14,8 +14,12 @@ pub(in crate::cli) enum Mark {
     Line,
     /// A line in two bands.
     Bands,
+    /// A line in a band.
+    Band,
     /// A line with dots.
     Dots,
+    /// A point, whose shape goes by the number.
+    Point,
 }
 
 /// What stands in the legend.
@@ -81,10 +85,16 @@ impl Legend {
 /// A short piece.
 fn sample(entry: &Entry, area: &Area<'_>, middle: i32) -> Drawn {
     let (color, end) = (color(entry.number), SAMPLE * UNIT);
-    if entry.mark == Mark::Bands {
-        for (half, share) in [(8 * UNIT, OUTER), (4 * UNIT, INNER)] {
-            area.draw(&Rectangle::new([(0, middle - half), (end, middle + half)], color.mix(share).filled()))?;
-        }
+    if entry.mark == Mark::Point {
+        return point(area, (end / 2, middle), entry.number, 5.0);
+    }
+    let bands: &[_] = match entry.mark {
+        Mark::Bands => &[(8 * UNIT, OUTER), (4 * UNIT, INNER)],
+        Mark::Band => &[(8 * UNIT, OUTER)],
+        _ => &[],
+    };
+    for &(half, share) in bands {
+        area.draw(&Rectangle::new([(0, middle - half), (end, middle + half)], color.mix(share).filled()))?;
     }
     polyline(area, vec![(0, middle), (end, middle)], Line::of(entry.number, 2.2))?;
     match entry.mark {

@@ -7,10 +7,10 @@ mod legend;
 mod text;
 
 pub(super) use axis::Axis;
-pub(super) use canvas::{Area, Drawn, Labels, Line, MAX_LINES, Plane, UNIT, axes, color, draw, pen, polyline};
-pub(super) use file::{Target, parse_path};
+pub(super) use canvas::{Area, Drawn, Labels, Line, MAX_LINES, Plane, UNIT, axes, color, draw, pen, point, polyline};
+pub(super) use file::{Format, Target, parse_path};
 pub(super) use legend::{Entry, INNER, Legend, Mark, OUTER};
-pub(super) use text::{shortened, style};
+pub(super) use text::{shortened, style, text_width};
 
 #[cfg(test)]
 pub(super) mod tests {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{PlotArgs, X};
+use super::{LossArgs, X};
 use crate::cli::chart::MAX_LINES;
 use crate::error::{Error, Result};
 use crate::metrics::{self, Record};
@@ -49,7 +49,7 @@ pub(super) enum Kind {
 }
 
 /// The curves of all files.
-pub(super) fn read(files: &[(String, &Path)], args: &PlotArgs) -> Result<Vec<Curve>> {
+pub(super) fn read(files: &[(String, &Path)], args: &LossArgs) -> Result<Vec<Curve>> {
     let names = [args.column.as_str(), &format!("validation_{}", args.column)];
     let mut curves = Vec::new();
     let mut number = 0;
@@ -92,7 +92,7 @@ fn split(label: &str, records: Vec<Record>, each: bool) -> Result<Vec<(String, V
 }
 
 /// The curve of one column, if it has values.
-fn curve(label: &str, records: &[Record], column: usize, number: usize, args: &PlotArgs) -> Option<Curve> {
+fn curve(label: &str, records: &[Record], column: usize, number: usize, args: &LossArgs) -> Option<Curve> {
     let mut last = BTreeMap::new();
     let mut places = Vec::new();
     let mut diverged_at = None;

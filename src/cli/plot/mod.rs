@@ -1,31 +1,54 @@
-//! `fori plot`, and the chart of `fori train --plot`.
+//! `fori plot`: the losses of runs, and what a network has learned; the chart of `fori train --plot`.
 
 mod curves;
+mod learned;
 mod losses;
 mod thin;
 mod training;
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::{ArgMatches, Args, ValueEnum};
 
 use super::chart::{self, Labels, Target};
 use super::output::say;
+use super::resume::Given;
 use crate::error::{Error, Result};
+use learned::LearnedArgs;
 pub(super) use training::TrainingChart;
 
-/// Arguments of `fori plot`.
+/// Draw the losses of runs, or what a network has learned.
+///
+/// Of metrics files the losses are drawn, each file a run. Of a checkpoint, what its network has learned: an image beside the
+/// original; the curve over one input; the classes or the number over two inputs; which classes were taken for which; or the
+/// predicted numbers over the true ones.
 #[derive(Debug, Clone, Args)]
-#[command(
-    after_help = "Examples:\n  fori plot metrics.csv --out loss.svg\n  fori plot a.csv b.csv c.csv --smooth 0.9 --out compare.png"
-)]
+#[command(after_help = "Examples:\n  fori plot metrics.csv --out loss.svg\n  \
+        fori plot a.csv b.csv c.csv --smooth 0.9 --out compare.png\n  \
+        fori plot run.safetensors --out learned.svg\n  \
+        fori plot run.safetensors --data test.csv --kind confusion --out confusion.png")]
 pub(super) struct PlotArgs {
-    /// Metrics files of `fori train --metrics`, CSV or JSON lines; each is a run.
+    /// Metrics files of `fori train --metrics`, CSV or JSON lines, each a run; or one checkpoint.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The picture to write, by the end of its name as SVG or PNG.
     #[arg(long, value_name = "FILE.svg|FILE.png", value_parser = chart::parse_path)]
     out: PathBuf,
+    /// A line above the chart.
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    #[command(flatten)]
+    losses: LossArgs,
+    #[command(flatten)]
+    learned: LearnedArgs,
+}
+
+/// How losses are drawn.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Losses of runs")]
+struct LossArgs {
     /// The column to draw; validation_COLUMN is drawn beside it where the file has it.
     #[arg(long, value_name = "NAME", default_value = "loss")]
     column: String,
@@ -44,10 +67,10 @@ pub(super) struct PlotArgs {
     /// Each model of an ensemble as a line of its own, instead of their median and spread.
     #[arg(long)]
     each: bool,
-    /// A line above the chart.
-    #[arg(long, value_name = "TEXT")]
-    title: Option<String>,
 }
+
+/// The flags of [`LossArgs`], by their names in clap.
+const LOSS_FLAGS: [&str; 6] = ["column", "smooth", "x", "linear", "log_x", "each"];
 
 /// What goes to the right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -63,14 +86,40 @@ fn parse_weight(text: &str) -> std::result::Result<f64, String> {
     weight.ok_or_else(|| "expected a number from 0 to less than 1, as 0.9".into())
 }
 
-/// Draws the chart.
-pub(super) fn run(args: &PlotArgs) -> Result<()> {
-    let files: Vec<_> = args.files.iter().map(|path| (path.display().to_string(), path.as_path())).collect();
+/// Draws the picture.
+pub(super) fn run(args: &PlotArgs, matches: &ArgMatches) -> Result<()> {
     let target = Target::open("--out", &args.out)?;
-    draw(&files, args, &target)
+    let given = Given::of(matches);
+    let wrong = |flags: &[&str]| flags.iter().find(|flag| given.has(flag)).map(|flag| flag.replace('_', "-"));
+    let Some(checkpoint) = args.files.iter().find(|path| is_checkpoint(path)) else {
+        if let Some(flag) = wrong(&learned::FLAGS) {
+            let text = format!("--{flag} is for a checkpoint, and {} is none", args.files[0].display());
+            return Err(Error::Usage(text));
+        }
+        let files: Vec<_> = args.files.iter().map(|path| (path.display().to_string(), path.as_path())).collect();
+        return draw(&files, &args.losses, args.title.as_deref(), &target);
+    };
+    let path = checkpoint.display();
+    if args.files.len() > 1 {
+        return Err(Error::Usage(format!("{path} is a checkpoint, which is drawn alone: leave the other files out")));
+    }
+    if let Some(flag) = wrong(&LOSS_FLAGS) {
+        return Err(Error::Usage(format!("--{flag} is for metrics files, and {path} is a checkpoint: leave it out")));
+    }
+    learned::run(checkpoint, &args.learned, args.title.as_deref(), &target)
 }
 
-fn draw(files: &[(String, &Path)], args: &PlotArgs, target: &Target) -> Result<()> {
+/// Whether a file is one of safetensors: it begins with the length of its header, far below 4 GiB, in 8 bytes, and the header.
+fn is_checkpoint(path: &Path) -> bool {
+    if path.extension().is_some_and(|extension| extension == "safetensors") {
+        return true;
+    }
+    let mut begin = [0; 9];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut begin));
+    read.is_ok() && begin[4..] == *b"\0\0\0\0{"
+}
+
+fn draw(files: &[(String, &Path)], args: &LossArgs, title: Option<&str>, target: &Target) -> Result<()> {
     let curves = curves::read(files, args)?;
     if !curves.iter().flat_map(|curve| &curve.places).any(|place| place.middle().is_finite()) {
         let names: Vec<_> = files.iter().map(|(name, _)| name.as_str()).collect();
@@ -82,7 +131,7 @@ fn draw(files: &[(String, &Path)], args: &PlotArgs, target: &Target) -> Result<(
     }
     let scale = if args.linear { "" } else { ", logarithmic" };
     let labels = Labels {
-        title: args.title.clone(),
+        title: title.map(Into::into),
         x: if args.x == X::Time { "seconds".into() } else { "step".into() },
         y: format!("{}{scale}", args.column.replace('_', " ")),
     };

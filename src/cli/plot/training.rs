@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::{PlotArgs, X, draw};
+use super::{LossArgs, X, draw};
 use crate::cli::chart::Target;
 use crate::cli::output::say;
 use crate::error::{Error, Result};
@@ -40,23 +40,14 @@ impl TrainingChart {
     }
 
     /// Draws the chart of a run that has ended.
-    pub(in crate::cli) fn draw(self, title: String) -> Result<()> {
-        let args = PlotArgs {
-            files: Vec::new(),
-            out: PathBuf::new(),
-            column: "loss".into(),
-            smooth: 0.0,
-            x: X::Step,
-            linear: false,
-            log_x: false,
-            each: false,
-            title: Some(title),
-        };
-        draw(&[("training".into(), &self.metrics)], &args, &self.target)
+    pub(in crate::cli) fn draw(self, title: &str) -> Result<()> {
+        let args =
+            LossArgs { column: "loss".into(), smooth: 0.0, x: X::Step, linear: false, log_x: false, each: false };
+        draw(&[("training".into(), &self.metrics)], &args, Some(title), &self.target)
     }
 
     /// The same for a run whose end is worth more words than a chart that cannot be drawn.
-    pub(in crate::cli) fn draw_after(self, title: String, end: Result<()>) -> Result<()> {
+    pub(in crate::cli) fn draw_after(self, title: &str, end: Result<()>) -> Result<()> {
         match (self.draw(title), end) {
             (Err(error), Err(end)) => {
                 say(format_args!("note: no chart was drawn: {error}"));
