@@ -107,9 +107,11 @@ fn after_forward(l: Layer, lane: u32) {
     synchronize();
 }
 
+// The op of the layer before `l`; before the first there is none.
 fn after_backward(l: Layer, lane: u32) {
-    for (var tile = 0u; tile < NORM_TILES; tile++) {
-        layer_norm_backward(l, tile, lane);
+    let tiles = select(NORM_TILES, 0u, l.index == 0u);
+    for (var tile = 0u; tile < tiles; tile++) {
+        layer_norm_backward(LAYERS[l.index - 1u], tile, lane);
     }
     synchronize();
 }

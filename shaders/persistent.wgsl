@@ -18,13 +18,13 @@ fn train(lane: u32) {
         }
         loss(0u, lane);
         synchronize();
-        for (var layer = LAYER_COUNT - 1u; layer > 0u; layer--) {
-            let l = LAYERS[layer];
+        for (var layer = LAYER_COUNT; layer > FIRST_BACKWARD; layer--) {
+            let l = LAYERS[layer - 1u];
             for (var tile = 0u; tile < l.backward_tiles; tile++) {
                 dense_backward(l, tile, lane);
             }
             synchronize();
-            after_backward(LAYERS[layer - 1u], lane);
+            after_backward(l, lane);
         }
         for (var layer = 0u; layer < LAYER_COUNT; layer++) {
             let l = LAYERS[layer];
@@ -33,6 +33,7 @@ fn train(lane: u32) {
             }
         }
         after_update(lane);
+        update_embeddings(lane);
         synchronize();
         finish_update(lane);
         advance(0u, lane);

@@ -11,7 +11,7 @@ use crate::data::Frame;
 use crate::error::{Error, Result};
 use crate::gpu::AdapterChoice;
 use crate::plan::Sampling;
-use crate::spec::{Activation, Hyperparameters, Init, LayerOptions, Loss, Model, Optimizer, Schedule};
+use crate::spec::{Activation, Embedding, Hyperparameters, Init, LayerOptions, Loss, Model, Optimizer, Schedule};
 pub use table::{Categorical, ImageConfig, Missing, TableConfig, Validation};
 pub use validate::{PlateauConfig, ValidateConfig};
 
@@ -273,13 +273,13 @@ impl TrainConfig {
         }
     }
 
-    /// The network between rows of `inputs` and of `outputs`.
+    /// The network between rows of `inputs` and of `outputs`, where `embeddings` are the inputs that are indices of categories.
     ///
     /// # Errors
-    /// As [`Model::new`] and [`Model::with`].
-    pub fn model(&self, inputs: usize, outputs: usize) -> Result<Model> {
+    /// As [`Model::new`], [`Model::with`] and [`Model::embed`].
+    pub fn model(&self, inputs: usize, outputs: usize, embeddings: Vec<Embedding>) -> Result<Model> {
         let model = Model::new(inputs, &self.hidden, outputs, self.activation)?.with(self.layers.clone())?;
-        Ok(Model { w0: self.w0, ..model })
+        Ok(Model { w0: self.w0, ..model.embed(embeddings)? })
     }
 
     /// Updates of the whole run, at least 1.

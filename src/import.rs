@@ -21,7 +21,8 @@ use crate::validation::Kept;
 /// Kernels are the tensors of two axes whose name ends with `kernel` (Flax, shape `(in, out)`) or `weight` (PyTorch, shape
 /// `(out, in)`); without a naming, the one that occurs is taken. Their order is that of their names, where numbers are
 /// compared as numbers: `0, 2, 10` and `fc1, fc2`. The bias of a layer has the same name but for its last part. Layer
-/// normalization is found likewise, as tensors of one axis whose name ends with `scale` (Flax) or `weight` (PyTorch). Where
+/// normalization is found likewise, as tensors of one axis whose name ends with `scale` (Flax) or `weight` (PyTorch), and tables of
+/// embeddings as those of two axes whose name ends with `embedding` (Flax), or with `weight` where there is no bias (PyTorch). Where
 /// there are tensors of just the names of [`Naming::Flax`], others are not looked at.
 ///
 /// # Errors
@@ -57,7 +58,8 @@ fn weights(file: &SafeTensors<'_>, naming: Option<Naming>, model: &Model) -> Res
     let naming = naming.map_or_else(|| found_naming(file), Ok)?;
     let named = |name: String, shape: Vec<usize>, values| Tensor { name, shape, values };
     let mut tensors = Vec::new();
-    let kernels = found(file, "layers", last_part(naming), 2);
+    let (kernels, tables) = kernels_and_tables(file, naming, model);
+    expect_count(file, model.embeddings.len(), "embeddings", tables.len(), table_names(naming))?;
     expect_count(
         file,
         model.layers().len(),
@@ -82,11 +84,37 @@ fn weights(file: &SafeTensors<'_>, naming: Option<Naming>, model: &Model) -> Res
             tensors.push(named(format!("norms.{layer}.{part}"), shape.clone(), tensor(file, &name, &shape)?));
         }
     }
+    for (i, (name, e)) in tables.iter().zip(&model.embeddings).enumerate() {
+        let shape = vec![e.categories, e.width];
+        let values = tensor(file, name, &shape)?;
+        tensors.push(named(format!("embeddings.{i}.embedding"), shape, values));
+    }
     for (name, shape) in model.constants() {
         let values = tensor(file, &name, &shape)?;
         tensors.push(named(name, shape, values));
     }
     Ok(tensors)
+}
+
+/// The names of the kernels, and of the tables of embeddings.
+fn kernels_and_tables(file: &SafeTensors<'_>, naming: Naming, model: &Model) -> (Vec<String>, Vec<String>) {
+    let kernels = found(file, "layers", last_part(naming), 2);
+    match naming {
+        Naming::Flax => (kernels, found(file, "embeddings", "embedding", 2)),
+        // Both are called `weight`, and only dense layers have a bias.
+        Naming::Pytorch if !model.embeddings.is_empty() => {
+            kernels.into_iter().partition(|name| file.tensor(&sibling(name, last_part(naming))).is_ok())
+        }
+        Naming::Pytorch => (kernels, Vec::new()),
+    }
+}
+
+/// What tables of embeddings are called, for an error.
+fn table_names(naming: Naming) -> &'static str {
+    match naming {
+        Naming::Flax => "two axes named ...embedding",
+        Naming::Pytorch => "two axes named ...weight without a bias",
+    }
 }
 
 fn expect_count(file: &SafeTensors<'_>, has: usize, what: &str, found: usize, tensors: &str) -> Result<(), String> {

@@ -9,9 +9,10 @@ use std::ops::Range;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 
 use crate::error::{Error, Result};
-use crate::plan::{Arena, Op, OpKind, Plan, Products, Sampling, Source};
+use crate::plan::{Arena, EmbeddingTable, Op, OpKind, Plan, Products, Sampling, Source};
 use crate::plan::{
-    TILE_VECTORS, activation_of, forward_tiles, layer_norm_update_tiles, update_flipped, update_tiles, w0_of,
+    TILE_VECTORS, activation_of, embedding_update_tiles, forward_tiles, layer_norm_update_tiles, update_flipped,
+    update_tiles, w0_of,
 };
 use crate::rng::permutation_bits;
 use crate::spec::{FREQUENCIES, InputEncoding, NORM_EPS};
@@ -71,6 +72,7 @@ const BROADCAST: &[File] = files![
     "broadcast/dense_update.wgsl"
 ];
 const LAYER_NORM: &[File] = files!["layer_norm.wgsl"];
+const EMBEDDING: &[File] = files!["embedding.wgsl"];
 const FOURIER: &[File] = files!["encode.wgsl", "encode_fourier.wgsl"];
 const FREQUENCY: &[File] = files!["encode.wgsl", "encode_frequency.wgsl"];
 const RECORDED: &[File] = files!["recorded.wgsl"];
@@ -114,7 +116,8 @@ impl Shader {
         shader.add("prelude", &prelude(plan));
         let norm = if plan.step.model.options.layer_norm { LAYER_NORM } else { &[] };
         let encode = match plan.step.model.options.encoding {
-            InputEncoding::None => &[],
+            InputEncoding::None if plan.tables.is_empty() => &[],
+            InputEncoding::None => EMBEDDING,
             InputEncoding::Fourier { .. } => FOURIER,
             InputEncoding::Frequency { .. } => FREQUENCY,
         };
@@ -207,6 +210,7 @@ fn prelude(plan: &Plan) -> String {
     text.push_str(&layers(plan));
     text.push_str(&norms(plan));
     text.push_str(&encoding(plan));
+    text.push_str(&embeddings(plan));
     text.push_str(&rules(plan));
     text.push_str(&data_access(plan));
     text
@@ -344,7 +348,7 @@ fn layers(plan: &Plan) -> String {
             l.input,
             l.output,
             l.delta,
-            if i > 0 { plan.layers[i - 1].slope() } else { 0 },
+            plan.before(i).slope,
             usize::from(i + 1 == count),
             forward.rows * forward.columns,
             backward.rows * backward.columns,
@@ -353,7 +357,7 @@ fn layers(plan: &Plan) -> String {
             usize::from(update_flipped(&plan.step, l)),
             i,
             l.skip,
-            if i > 0 { plan.layers[i - 1].skip } else { 0 },
+            plan.before(i).skip,
         ];
         let fields: Vec<_> = fields.iter().map(|f| format!("{f}u")).collect();
         let _ = writeln!(text, "    Layer({}),", fields.join(", "));
@@ -366,7 +370,8 @@ fn layers(plan: &Plan) -> String {
 fn encoding(plan: &Plan) -> String {
     let options = &plan.step.model.options;
     if options.encoding == InputEncoding::None {
-        return "\nfn after_sample(lane: u32) {}\n".into();
+        let absent = if plan.tables.is_empty() { "\nfn after_sample(lane: u32) {}\n" } else { "" };
+        return absent.into();
     }
     let inputs = plan.step.model.inputs();
     let tiles = plan.ops.iter().find(|op| op.kind == OpKind::Encode).map_or(0, |op| op.tiles);
@@ -375,6 +380,40 @@ fn encoding(plan: &Plan) -> String {
         constants.extend([("FREQUENCIES", t.offset), ("FEATURE_COUNT", t.columns), ("FEATURE_VECTORS", t.stride)]);
     }
     constants.iter().map(|(name, value)| format!("const {name}: u32 = {value}u;\n")).collect()
+}
+
+/// The table of embeddings, in the order of the fields of `Embedding` in `embedding.wgsl`, and one behind all columns that ends a
+/// search; where there are none, what the persistent loop does instead.
+fn embeddings(plan: &Plan) -> String {
+    let first = usize::from(plan.tables.is_empty());
+    let mut text =
+        format!("const FIRST_BACKWARD: u32 = {first}u; // the first layer whose kernel is walked backward\n");
+    if plan.tables.is_empty() {
+        text.push_str("\nfn update_embeddings(lane: u32) {}\n");
+        return text;
+    }
+    let tiles = |kind| plan.ops.iter().find(|op| op.kind == kind).map_or(0, |op| op.tiles);
+    let _ = writeln!(text, "const ENCODE_TILES: u32 = {}u;", tiles(OpKind::Encode));
+    let _ = writeln!(text, "const EMBEDDING_TILES: u32 = {}u;", tiles(OpKind::EmbeddingUpdate));
+    let _ = writeln!(text, "const EMBEDDINGS = array<Embedding, {}>(", plan.tables.len() + 1);
+    let (inputs, encoded) = (plan.step.model.inputs(), plan.layers[0].inputs);
+    let field = |e: &EmbeddingTable| {
+        [
+            e.of.column,
+            e.first,
+            e.of.width,
+            e.row_vectors(),
+            e.of.categories,
+            e.table,
+            embedding_update_tiles(&plan.step, e),
+        ]
+    };
+    for fields in plan.tables.iter().map(field).chain([[inputs, encoded, 1, 1, 1, 0, 1]]) {
+        let fields: Vec<_> = fields.iter().map(|f| format!("{f}u")).collect();
+        let _ = writeln!(text, "    Embedding({}),", fields.join(", "));
+    }
+    text.push_str(");\n");
+    text
 }
 
 /// The table of normalizations, in the order of the fields of `Norm` in `layer_norm.wgsl`; where there are none, what the

@@ -11,6 +11,7 @@ use safetensors::tensor::Metadata;
 use serde_json::{Value, json};
 
 use super::{Checkpoint, Words, all_tensors, is_float};
+use crate::data::Schema;
 use crate::error::{Error, Result};
 
 /// What the files of this program call themselves.
@@ -202,7 +203,8 @@ impl Checkpoint {
         let config = self.experiment.config(Default::default()).map_err(unusable)?;
         let models = config.member_count().map_err(unusable)?;
         let (inputs, outputs) = self.experiment.widths(self.schema.as_ref())?;
-        let model = config.model(inputs, outputs).map_err(unusable)?;
+        let embeddings = self.schema.as_ref().map_or_else(Vec::new, Schema::embeddings);
+        let model = config.model(inputs, outputs, embeddings).map_err(unusable)?;
         let kept = (self.experiment.keeps_best(), self.experiment.has_plateau());
         Ok(all_tensors(&model, config.optimizer, config.accumulate, models, kept))
     }

@@ -6,8 +6,9 @@ use clap::{ArgGroup, Args};
 
 use super::resume::Given;
 use super::values;
-use crate::config::{ImageConfig, Missing, TableConfig, Task, Validation};
+use crate::config::{Categorical, ImageConfig, Missing, TableConfig, Task, Validation};
 use crate::error::{Error, Result};
+use crate::spec::MAX_WIDTH;
 
 /// Flags that say what is trained on.
 #[derive(Debug, Args)]
@@ -51,14 +52,26 @@ pub(super) struct DataArgs {
     /// becomes a category of its own).
     #[arg(long, value_name = "WHAT", default_value = "error", value_parser = values::named::<Missing>, requires = "data", help_heading = "Data")]
     missing: Missing,
+    /// What a column of texts becomes: one_hot (one input per category), embedding (a trained row of numbers per category, as
+    /// many as --embedding-width).
+    #[arg(long, value_name = "WHAT", default_value = "one_hot", value_parser = values::named::<Categorical>, requires = "data", help_heading = "Data")]
+    categorical: Categorical,
+    /// Numbers that a category becomes with --categorical embedding [default: half as many as there are categories, at most 50]
+    #[arg(long, value_name = "N", value_parser = values::whole::<usize>(1..=MAX_WIDTH as u64), requires = "data", help_heading = "Data")]
+    embedding_width: Option<usize>,
     /// Use the columns as they are, instead of centering each and scaling it to unit variance.
     #[arg(long, requires = "data", help_heading = "Data")]
     no_standardize: bool,
 }
 
-/// Fails where a flag of the linreg task stands beside a file. To clap it would be a conflict, and where there is one it no longer
-/// asks for what other flags require: `--inputs 2 --missing drop` would pass without a table.
-pub(super) fn check(given: &Given) -> Result<()> {
+/// Fails where flags contradict each other in a way that clap does not know.
+pub(super) fn check(categorical: Option<Categorical>, given: &Given) -> Result<()> {
+    if categorical == Some(Categorical::OneHot) && given.has("embedding_width") {
+        let text = "--embedding-width goes with --categorical embedding: add that, or leave it out";
+        return Err(Error::Usage(text.into()));
+    }
+    // A flag of the linreg task beside a file. To clap it would be a conflict, and where there is one it no longer asks for what
+    // other flags require: `--inputs 2 --missing drop` would pass without a table.
     let first = |flags: &[&'static str]| flags.iter().copied().find(|flag| given.has(flag));
     match (first(&["task", "inputs", "outputs"]), first(&["data", "image"])) {
         (Some(task), Some(file)) => {
@@ -81,6 +94,8 @@ impl DataArgs {
                 validation: self.validation.clone(),
                 standardize: !self.no_standardize,
                 missing: self.missing,
+                categorical: self.categorical,
+                embedding_width: self.embedding_width,
                 ..TableConfig::new(path, &[])
             }),
             (None, Some(path)) => Task::Image(ImageConfig { path: path.clone(), validation: self.validation.clone() }),

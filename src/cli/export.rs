@@ -20,7 +20,8 @@ use crate::{files, web};
 /// Write a trained network for other programs: ONNX, safetensors, NumPy arrays, C, JSON, WGSL or a web page.
 ///
 /// onnx, c and wgsl are whole programs: they take rows in the units of the table, with one input per number and per
-/// category, standardize them, and give numbers in the units of the table, or probabilities. onnx is opset 17 with the
+/// category (of a column that is embedded: one, the index of its category in the schema, from 0), standardize them, and
+/// give numbers in the units of the table, or probabilities. onnx is opset 17 with the
 /// input `input` (N, inputs), the output `output` (N, outputs; logits of labels and classes) and for labels and classes
 /// the output `probabilities`; c is one header of C99 with NAME_predict; wgsl is a compute shader with the entry point
 /// predict, whose weights are in a second file beside it: of net.wgsl in net.weights.bin. In group 0, bind a storage
@@ -33,7 +34,8 @@ use crate::{files, web};
 /// `schema` (json). What is done with them, in order, is there under `stages`: dense, layer_norm (epsilon 1e-6), the name
 /// of an activation, fork (keep the row), join (add the row that was kept), `fourier F` (sines, then cosines, of 2 pi x
 /// frequencies) and `frequency K` (for each k below K the sines of 2^k pi x, then the cosines), both after the inputs
-/// themselves with include_input.
+/// themselves with include_input, and `embedding I J` (in the place of input I the row of that index in the first table,
+/// in that of J one of the second).
 ///
 /// web is one HTML file that goes on training where the checkpoint is, in a browser with WebGPU, with the same kernels. The
 /// rows that it trains on become part of it: they are read from where they were, or from --data, and must be the same. Rows to
@@ -54,7 +56,7 @@ pub(super) struct ExportArgs {
     out: Option<PathBuf>,
     /// Names of the tensors in safetensors: flax (layers.0.kernel of (in, out)) or pytorch (0.weight of (out, in), for
     /// torch.nn.Sequential, whose modules are in the metadata under `sequential`; not of networks with --residual or
-    /// --encoding) [default: flax]
+    /// --encoding). Tables of embeddings are embeddings.0.embedding or embeddings.0.weight [default: flax]
     #[arg(long, value_name = "NAME", value_parser = values::named::<Naming>)]
     naming: Option<Naming>,
     /// What the functions of C begin with [default: from the name of --out, or of the checkpoint]

@@ -19,8 +19,10 @@ use crate::network::Naming;
 ///
 /// Kernels are the tensors of two axes named ...kernel (Flax, shape (in, out)) or ...weight (PyTorch, shape (out, in)),
 /// in the order of their names; each has a bias beside it. With --layer-norm its tensors are those of one axis named
-/// ...scale (Flax) or ...weight (PyTorch), and --encoding fourier takes the tensor `frequencies`. They are those of a network on standardized inputs, unless
-/// --no-standardize is given. All models of an ensemble or a sweep start from the same weights.
+/// ...scale (Flax) or ...weight (PyTorch), and --encoding fourier takes the tensor `frequencies`. With --categorical
+/// embedding, tables are the tensors of two axes named ...embedding (Flax), or ...weight without a bias (PyTorch). They
+/// are those of a network on standardized inputs, unless --no-standardize is given. All models of an ensemble or a sweep
+/// start from the same weights.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fori import weights.safetensors --data table.csv --target price --hidden 128,128 --out start.safetensors\n  \

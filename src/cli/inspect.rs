@@ -84,6 +84,7 @@ fn description(network: &Network) -> String {
         Stage::Dense(dense) => dense.outputs.to_string(),
         Stage::Activation(activation) => activation.to_string(),
         Stage::Encoding(_) => "encoding".into(),
+        Stage::Embedding(embedder) => format!("embedding {}", embedder.outputs()),
         Stage::LayerNorm { .. } => "layer norm".into(),
         Stage::Fork => "(".into(),
         Stage::Join => "+)".into(),
@@ -104,7 +105,7 @@ fn columns(schema: &Schema) -> Vec<(String, String)> {
                 scaled(*mean, *std) + &fill.map_or(String::new(), |fill| format!(", {fill} where it is missing"))
             }
             Encoding::OneHot { categories } => format!("one input for each of {}", listed(categories)),
-            Encoding::Index { categories } => format!("an embedding of {}", listed(categories)),
+            Encoding::Index { categories, width } => format!("an embedding of width {width} of {}", listed(categories)),
         };
         ("input".into(), format!("{}: {how}", text(&column.name)))
     };

@@ -144,7 +144,8 @@ fn run(cli: &Cli, matches: &ArgMatches) -> Result<()> {
 fn refuse(matches: &ArgMatches) -> Result<()> {
     let given = matches.subcommand().map_or_else(Given::default, |(_, matches)| Given::of(matches));
     let encoding = matches.subcommand().and_then(|(_, m)| m.try_get_one::<String>("encoding").ok().flatten());
-    data::check(&given)?;
+    let categorical = matches.subcommand().and_then(|(_, m)| m.try_get_one("categorical").ok().flatten().copied());
+    data::check(categorical, &given)?;
     refuse_swept_flags(matches).and_then(|()| layers::check(encoding.map(String::as_str), &given))
 }
 

@@ -35,7 +35,7 @@ pub(super) struct OptimizerArgs {
     /// Look ahead by one step of the momentum (sgd).
     #[arg(long, help_heading = "Optimizer")]
     nesterov: bool,
-    /// Let weight decay take from kernels only (adamw, lion).
+    /// Let weight decay take from kernels and tables of embeddings only (adamw, lion).
     #[arg(long, help_heading = "Optimizer")]
     no_bias_decay: bool,
     /// Cut every gradient to ±C; 0 is no limit.

@@ -186,6 +186,8 @@ fn data_flags() -> Vec<Flag> {
         Flag { name: "validation", may: May::Not, text: |c| validation(&c.task), take: |_, _| {} },
         task_flag!("weight_column", Task::Table(t) => names(t.weight.as_slice())),
         task_flag!("missing", Task::Table(t) => t.missing.to_string()),
+        task_flag!("categorical", Task::Table(t) => t.categorical.to_string()),
+        task_flag!("embedding_width", Task::Table(t) => width(t.embedding_width)),
         task_flag!("no_standardize", Task::Table(t) => (!t.standardize).to_string()),
     ]
 }
@@ -242,6 +244,11 @@ fn other_flags() -> Vec<Flag> {
         Flag { name: "plateau_factor", ..flag!("reduce_on_plateau", Change, validate.plateau) },
         flag!("checkpoint_best", Change, validate.best),
     ]
+}
+
+/// A width in a message.
+fn width(width: Option<usize>) -> String {
+    width.map_or("its default".into(), |width| width.to_string())
 }
 
 fn widths(hidden: &[usize]) -> String {

@@ -30,6 +30,8 @@ pub struct TableConfig {
     pub missing: Missing,
     /// How texts become numbers. Default one-hot.
     pub categorical: Categorical,
+    /// Numbers that each category becomes where it is embedded. Default half as many as there are categories, at most 50.
+    pub embedding_width: Option<usize>,
 }
 
 impl TableConfig {
@@ -46,6 +48,7 @@ impl TableConfig {
             standardize: true,
             missing: Missing::default(),
             categorical: Categorical::default(),
+            embedding_width: None,
         }
     }
 }

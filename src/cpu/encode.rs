@@ -1,9 +1,30 @@
-//! The encoding of a row of the inputs, for the oracle, the cpu executor and the forward pass over a table.
+//! The encoding of a row of the inputs, for the oracle, the cpu executor and the forward pass over a table: waves of it, or rows of
+//! tables in the place of indices.
 
+use crate::plan::Plan;
 use crate::real::{Real, lit};
-use crate::spec::{InputEncoding, Model};
+use crate::spec::{Embedding, InputEncoding, Model};
 
-/// Writes what the first layer reads of `row` to `out`. `frequencies` are those of the model, row-major, if it has some; `waves`
+/// Writes what the first layer reads of `row` to `out`. `params` are those of the model, `frequencies` and `waves` as in [`encode`].
+pub(super) fn encode_row<T: Real>(
+    plan: &Plan,
+    params: &[T],
+    frequencies: &[T],
+    row: &[T],
+    out: &mut [T],
+    waves: impl Fn(&[T], &mut [T], &mut [T]),
+) {
+    let model = &plan.step.model;
+    if model.embeddings.is_empty() {
+        return encode(model, frequencies, row, out, waves);
+    }
+    embed(&model.embeddings, row, out, |i, category, place| {
+        let e = &plan.tables[i];
+        place.copy_from_slice(&params[4 * (e.table + category * e.row_vectors())..][..e.of.width]);
+    });
+}
+
+/// Writes the inputs that are kept, and waves of all of them. `frequencies` are those of the model, row-major, if it has some; `waves`
 /// turns numbers of turns into sines and cosines.
 pub(crate) fn encode<T: Real>(
     model: &Model,
@@ -43,4 +64,23 @@ pub(crate) fn waves<T: Real>(turns: &[T], sines: &mut [T], cosines: &mut [T]) {
         let rest = t - (t + lit(0.5)).floor();
         (*sine, *cosine) = (rest * lit(std::f64::consts::TAU)).sine_and_cosine();
     }
+}
+
+/// Writes what the first layer reads of `row` to `out`: numbers as they are, and in the place of the index of a category what
+/// `table_row(i, category, place)` writes for embedding `i`.
+pub(crate) fn embed<T: Real>(
+    embeddings: &[Embedding],
+    row: &[T],
+    out: &mut [T],
+    table_row: impl Fn(usize, usize, &mut [T]),
+) {
+    let (mut done, mut out) = (0, out);
+    for (i, e) in embeddings.iter().enumerate() {
+        let (numbers, rest) = out.split_at_mut(e.column - done);
+        numbers.copy_from_slice(&row[done..e.column]);
+        let (place, rest) = rest.split_at_mut(e.width);
+        table_row(i, e.category(row[e.column]), place);
+        (done, out) = (e.column + 1, rest);
+    }
+    out.copy_from_slice(&row[done..]);
 }

@@ -1,16 +1,15 @@
 //! The `cpu` executor for training: the oracle's ops in f32, on the products and loops of `vector`.
 
-use super::encode::encode;
 use super::vector::{
     View, activate, add, clip_values, dropout_factors, multiply, multiply_by, multiply_by_number, multiply_column,
-    normals, sum_of_rows, update, waves,
+    normals, sum_of_rows, update,
 };
-use super::{dropout_key, norm};
+use super::{dropout_key, input, norm};
 use crate::arenas::{Arenas, State};
 use crate::plan::{Arena, DenseLayer, OpKind, Plan, Source, activation_of, w0_of};
 use crate::real::lit;
 use crate::rng::Key;
-use crate::spec::{Constants, FREQUENCIES};
+use crate::spec::Constants;
 
 /// The constant rows of the step table, and that of the step.
 pub(super) type Rows = (Constants<f32>, [f32; 4]);
@@ -28,7 +27,8 @@ impl Fast {
             let kernel = (l.inputs.next_multiple_of(4) + 1) * 4 * l.output_vectors();
             kernel.max(plan.rows() * 4 * l.input_vectors().max(l.output_vectors())).max(8 * l.output_vectors())
         };
-        let most = plan.layers.iter().map(of_layer).max().unwrap_or(0);
+        let most = plan.layers.iter().map(of_layer).chain(plan.tables.iter().map(|e| 4 * e.vectors()));
+        let most = most.max().unwrap_or(0);
         Self { scratch: [0, 1, 2].map(|_| vec![0.0; most]) }
     }
 
@@ -43,7 +43,7 @@ impl Fast {
     ) -> Option<f32> {
         match op {
             OpKind::Sample => sample(plan, arenas, model),
-            OpKind::Encode => encode_batch(plan, arenas, model),
+            OpKind::Encode => input::encode(plan, arenas, model),
             OpKind::DenseForward { layer } => dense_forward(plan, arenas, model, layer, &mut self.scratch[0]),
             OpKind::LayerNormForward { layer } => norm::forward(plan, arenas, model, layer, &mut self.scratch[0]),
             OpKind::Loss => return Some(loss(plan, arenas, model)),
@@ -51,6 +51,7 @@ impl Fast {
             OpKind::DenseUpdate => (0..plan.layers.len()).for_each(|l| self.dense_update(plan, arenas, model, l, rows)),
             OpKind::LayerNormBackward { layer } => norm::backward(plan, arenas, model, layer),
             OpKind::LayerNormUpdate => self.layer_norm_update(plan, arenas, model, rows),
+            OpKind::EmbeddingUpdate => self.embedding_update(plan, arenas, model, rows),
             OpKind::NormParts => self.norm_parts(plan, arenas, model, rows),
             OpKind::Norm => Self::norm(plan, arenas, model),
             OpKind::Update => self.update(plan, arenas, model, rows),
@@ -61,7 +62,7 @@ impl Fast {
     }
 
     fn dense_backward(&mut self, plan: &Plan, arenas: &mut Arenas<f32>, model: usize, layer: usize) {
-        let (l, before) = (plan.layers[layer], plan.layers[layer - 1]);
+        let (l, before) = (plan.layers[layer], plan.before(layer));
         let (rows, width) = (plan.step.batch_size, 4 * l.input_vectors());
         let [params, _, _, activations, _] = &mut arenas.scalars;
         let kernel = &params[base(plan, Arena::Params, model) + 4 * l.kernel..];
@@ -78,7 +79,7 @@ impl Fast {
         if before.skip > 0 {
             low[4 * before.skip..][..rows * width].copy_from_slice(derivative);
         }
-        multiply_by(&mut low[4 * before.slope()..][..rows * width], derivative);
+        multiply_by(&mut low[4 * before.slope..][..rows * width], derivative);
     }
 
     fn dense_update(&mut self, plan: &Plan, arenas: &mut Arenas<f32>, model: usize, layer: usize, rows: &Rows) {
@@ -123,15 +124,24 @@ impl Fast {
         }
     }
 
-    /// Updates two tensors with their gradients, or stores those: the first scalar of each, that of its gradient in the
+    /// Gradients of the tables of embeddings.
+    fn embedding_update(&mut self, plan: &Plan, arenas: &mut Arenas<f32>, model: usize, rows: &Rows) {
+        for e in &plan.tables {
+            let len = 4 * e.vectors();
+            input::table_gradient(plan, arenas, model, e, &mut self.scratch[0][..len]);
+            self.use_gradients(plan, arenas, model, rows, [(4 * e.table, 0, len, false)]);
+        }
+    }
+
+    /// Updates tensors with their gradients, or stores those: the first scalar of each, that of its gradient in the
     /// scratch, its length, and whether it is spared as a bias.
-    fn use_gradients(
+    fn use_gradients<const N: usize>(
         &mut self,
         plan: &Plan,
         arenas: &mut Arenas<f32>,
         model: usize,
         rows: &Rows,
-        ranges: [(usize, usize, usize, bool); 2],
+        ranges: [(usize, usize, usize, bool); N],
     ) {
         for (at, from, len, is_bias) in ranges {
             let g = &mut self.scratch[0][from..from + len];
@@ -295,20 +305,8 @@ fn sample(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) {
     }
 }
 
-fn encode_batch(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) {
-    let (l, inputs) = (plan.layers[0], plan.step.model.inputs());
-    let frequencies = arenas.get(plan, model, FREQUENCIES);
-    let activations = &mut arenas.scalars[Arena::Activations as usize][base(plan, Arena::Activations, model)..];
-    let (low, encoded) = activations.split_at_mut(4 * l.input);
-    let (x, stride) = place(plan, "x");
-    let rows = low[x..].chunks_exact(stride).zip(encoded.chunks_exact_mut(4 * l.input_vectors()));
-    for (row, out) in rows.take(plan.step.batch_size) {
-        encode(&plan.step.model, &frequencies, &row[..inputs], &mut out[..l.inputs], waves);
-    }
-}
-
 /// Offset and row stride, in scalars, of a tensor of the plan.
-fn place(plan: &Plan, name: &str) -> (usize, usize) {
+pub(super) fn place(plan: &Plan, name: &str) -> (usize, usize) {
     plan.tensor(name).map_or((0, 4), |t| (4 * t.offset, 4 * t.stride))
 }
 

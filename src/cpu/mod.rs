@@ -4,8 +4,10 @@
 mod encode;
 mod fast;
 mod gradients;
+mod input;
 mod norm;
 mod oracle;
+mod oracle_encode;
 mod oracle_norm;
 mod predict;
 mod vector;

@@ -1,12 +1,11 @@
 //! Every op in plain Rust, generic over f32 and f64: the oracle of the kernels. Simple before fast.
 
 use super::dropout_key;
-use super::encode::{encode, waves};
 use crate::arenas::Arenas;
 use crate::plan::{Arena, OpKind, Plan, Source, activation_of, w0_of};
 use crate::real::{Real, lit};
 use crate::rng::Key;
-use crate::spec::{Constants, FREQUENCIES, clip_value};
+use crate::spec::{Constants, clip_value};
 
 /// A matrix inside an arena: the scalar index of its first number and the scalars of a row.
 #[derive(Clone, Copy)]
@@ -45,6 +44,7 @@ impl<T: Real> Oracle<'_, T> {
             OpKind::LayerNormBackward { layer } => self.layer_norm_backward(layer),
             OpKind::DenseUpdate => self.dense_update(),
             OpKind::LayerNormUpdate => self.layer_norm_update(),
+            OpKind::EmbeddingUpdate => self.embedding_update(),
             OpKind::NormParts => self.norm_parts(),
             OpKind::Norm => self.norm(),
             OpKind::Update => self.update(),
@@ -68,7 +68,7 @@ impl<T: Real> Oracle<'_, T> {
     }
 
     /// `x` and `y` as matrices.
-    fn batch(&self) -> (Matrix, Matrix) {
+    pub(super) fn batch(&self) -> (Matrix, Matrix) {
         let model = &self.plan.step.model;
         let y = self.plan.tensor("y").map_or(0, |t| t.offset);
         let x = self.matrix(Arena::Activations, self.plan.tensor("x").map_or(0, |t| t.offset), model.inputs());
@@ -120,18 +120,6 @@ impl<T: Real> Oracle<'_, T> {
                     self.activations()[to.at(b, c)] = value;
                 }
             }
-        }
-    }
-
-    fn encode(&mut self) {
-        let (plan, (x, _)) = (self.plan, self.batch());
-        let l = plan.layers[0];
-        let encoded = self.matrix(Arena::Activations, l.input, l.inputs);
-        let frequencies = self.arenas.get(plan, self.model, FREQUENCIES);
-        for b in 0..plan.step.batch_size {
-            let row = self.activations()[x.at(b, 0)..][..plan.step.model.inputs()].to_vec();
-            let out = &mut self.activations()[encoded.at(b, 0)..][..l.inputs];
-            encode(&plan.step.model, &frequencies, &row, out, waves);
         }
     }
 
@@ -233,10 +221,10 @@ impl<T: Real> Oracle<'_, T> {
     }
 
     fn dense_backward(&mut self, layer: usize) {
-        let (l, before) = (self.plan.layers[layer], self.plan.layers[layer - 1]);
+        let (l, before) = (self.plan.layers[layer], self.plan.before(layer));
         let delta = self.matrix(Arena::Activations, l.delta, l.outputs);
         let kernel = self.matrix(Arena::Params, l.kernel, l.outputs);
-        let target = self.matrix(Arena::Activations, before.slope(), l.inputs);
+        let target = self.matrix(Arena::Activations, before.slope, l.inputs);
         let skip = self.matrix(Arena::Activations, l.skip, l.inputs);
         let skip_before = self.matrix(Arena::Activations, before.skip, l.inputs);
         for b in 0..self.plan.step.batch_size {

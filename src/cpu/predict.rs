@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::encode::{encode, waves};
+use super::encode::{embed, encode, waves};
 use crate::arenas::Arenas;
 use crate::data::Dataset;
 use crate::plan::{Plan, activation_of, w0_of};
@@ -16,6 +16,8 @@ struct Weights<T> {
     norms: Vec<(Vec<T>, Vec<T>)>,
     /// Those of random Fourier features.
     frequencies: Vec<T>,
+    /// That of each embedding, row-major.
+    tables: Vec<Vec<T>>,
 }
 
 impl<T: Real> Weights<T> {
@@ -24,14 +26,24 @@ impl<T: Real> Weights<T> {
         let layer = |i| (tensor(format!("layers.{i}.kernel")), tensor(format!("layers.{i}.bias")));
         let norm = |i| (tensor(format!("norms.{i}.scale")), tensor(format!("norms.{i}.bias")));
         let norms = (0..plan.layers.len()).filter(|&i| plan.step.model.has_norm(i)).map(norm).collect();
-        Self { layers: (0..plan.layers.len()).map(layer).collect(), norms, frequencies: tensor(FREQUENCIES.into()) }
+        let table = |i| tensor(format!("embeddings.{i}.embedding"));
+        let tables = (0..plan.tables.len()).map(table).collect();
+        let layers = (0..plan.layers.len()).map(layer).collect();
+        Self { layers, norms, frequencies: tensor(FREQUENCIES.into()), tables }
     }
 
     /// The output for one row of the input.
     fn predict(&self, plan: &Plan, row: &[f32]) -> Vec<T> {
         let row: Vec<T> = row.iter().map(|&v| lit(f64::from(v))).collect();
         let mut h = vec![T::zero(); plan.layers[0].inputs];
-        encode(&plan.step.model, &self.frequencies, &row, &mut h, waves);
+        let model = &plan.step.model;
+        if model.embeddings.is_empty() {
+            encode(model, &self.frequencies, &row, &mut h, waves);
+        } else {
+            embed(&model.embeddings, &row, &mut h, |i, category, place| {
+                place.copy_from_slice(&self.tables[i][category * place.len()..][..place.len()]);
+            });
+        }
         for (layer, (kernel, bias)) in self.layers.iter().enumerate() {
             let mut z = bias.clone();
             for (x, weights) in h.iter().zip(kernel.chunks_exact(bias.len())) {

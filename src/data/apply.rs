@@ -86,7 +86,7 @@ impl Rows<'_> {
                     let index = self.categories(column, categories, FILL)?;
                     features.push_one_hot(&index, categories.len());
                 }
-                Encoding::Index { categories } => {
+                Encoding::Index { categories, .. } => {
                     let index = self.categories(column, categories, FILL)?;
                     features.push(index.iter().map(|&i| index_number(i)).collect());
                 }
@@ -216,7 +216,7 @@ impl Rows<'_> {
     }
 }
 
-/// An index as the number that a device reads; exact, since there are at most a thousand.
+/// An index as the number that a device reads; exact, since there are far fewer than 2^24.
 #[expect(clippy::cast_precision_loss, reason = "indices are far below 2^24")]
 fn index_number(index: usize) -> f32 {
     index as f32

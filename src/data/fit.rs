@@ -8,10 +8,12 @@ use super::schema::{Encoding, InputColumn, LabelColumn, NumberColumn, Schema, Ta
 use super::standardize::moments;
 use crate::config::{Categorical, Missing, TableConfig};
 use crate::error::{Error, Result};
-use crate::spec::TargetKind;
+use crate::spec::{Embedding, TargetKind};
 
 /// The most categories of an input, and the most classes.
 const MAX_CATEGORIES: usize = 1000;
+/// The most categories of an input that is embedded.
+const MAX_EMBEDDED: usize = 10_000;
 /// From so many rows on, a column of texts that are all different is taken for a name of the rows.
 const MANY_ROWS: usize = 20;
 
@@ -92,6 +94,11 @@ impl Fit<'_> {
     /// The schema of columns with these roles.
     pub(super) fn schema(&self, roles: &Roles, kind: TargetKind) -> Result<Schema> {
         let columns = &self.frame.columns;
+        let texts = |&column: &usize| matches!(columns[column].values, Values::Texts(_));
+        if self.config.categorical == Categorical::Embedding && !roles.inputs.iter().any(texts) {
+            let text = "no input has texts, so --categorical embedding has nothing to embed; leave it out";
+            return Err(self.frame.error(None, text));
+        }
         let input = |&column: &usize| {
             let column = &columns[column];
             Ok(InputColumn { name: column.name.clone(), encoding: self.encoding(column)? })
@@ -115,7 +122,11 @@ impl Fit<'_> {
                 let categories = self.categories(column, texts)?;
                 Ok(match self.config.categorical {
                     Categorical::OneHot => Encoding::OneHot { categories },
-                    Categorical::Embedding => Encoding::Index { categories },
+                    Categorical::Embedding => {
+                        let width = self.config.embedding_width;
+                        let width = width.unwrap_or_else(|| Embedding::default_width(categories.len()));
+                        Encoding::Index { categories, width }
+                    }
                 })
             }
         }
@@ -137,11 +148,16 @@ impl Fit<'_> {
         let mut categories = self.words(texts);
         let (name, found) = (shown(&column.name), categories.len());
         let names_rows = found == self.all.len() && found >= MANY_ROWS;
-        if names_rows || found > MAX_CATEGORIES {
+        let most = match self.config.categorical {
+            Categorical::OneHot => MAX_CATEGORIES,
+            Categorical::Embedding => MAX_EMBEDDED,
+        };
+        if names_rows || found > most {
             let what =
                 if names_rows { "a different text in each row" } else { "too many different texts for categories" };
+            let embedded = if found > most && found <= MAX_EMBEDDED { ", or use --categorical embedding" } else { "" };
             let text = format!(
-                "column {name} has {what} ({found}), like a name or a number; leave it out with --exclude {name}"
+                "column {name} has {what} ({found}), like a name or a number; leave it out with --exclude {name}{embedded}"
             );
             return Err(self.frame.error(None, text));
         }

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::spec::Embedding;
+
 /// How a table becomes numbers, and outputs become answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,10 +47,12 @@ pub enum Encoding {
         /// The categories, sorted.
         categories: Vec<String>,
     },
-    /// One input, the index of the category, which an embedding layer reads.
+    /// One input, the index of the category, which an embedding turns into a row of its table.
     Index {
         /// The categories, sorted.
         categories: Vec<String>,
+        /// Numbers of a row of the table.
+        width: usize,
     },
 }
 
@@ -119,6 +123,31 @@ impl Targets {
 }
 
 impl Schema {
+    /// The inputs that are embedded.
+    pub fn embeddings(&self) -> Vec<Embedding> {
+        let mut next = 0;
+        let embedding = |input: &InputColumn| {
+            let column = next;
+            next += input.encoding.width();
+            match &input.encoding {
+                Encoding::Index { categories, width } => {
+                    Some(Embedding { column, categories: categories.len(), width: *width })
+                }
+                _ => None,
+            }
+        };
+        self.inputs.iter().filter_map(embedding).collect()
+    }
+
+    /// Those inputs by their number, each with its categories.
+    pub(crate) fn embedded(&self) -> impl Iterator<Item = (usize, &[String])> {
+        let categories = self.inputs.iter().filter_map(|input| match &input.encoding {
+            Encoding::Index { categories, .. } => Some(categories.as_slice()),
+            _ => None,
+        });
+        self.embeddings().into_iter().map(|embedding| embedding.column).zip(categories)
+    }
+
     /// How many inputs the network has.
     pub fn inputs(&self) -> usize {
         self.inputs.iter().map(|column| column.encoding.width()).sum()

@@ -49,8 +49,12 @@ fn inputs(schema: &Schema) -> String {
     let numbers = schema.inputs.iter().filter(|c| matches!(c.encoding, Encoding::Number { .. })).count();
     let categories = |column: &super::schema::InputColumn| match &column.encoding {
         Encoding::Number { .. } => None,
-        Encoding::OneHot { categories } | Encoding::Index { categories } => {
+        Encoding::OneHot { categories } => {
             Some(format!("{} with {}", shown(&column.name), count(categories.len(), "category")))
+        }
+        Encoding::Index { categories, width } => {
+            let (categories, width) = (count(categories.len(), "category"), count(*width, "number"));
+            Some(format!("{} with {categories} as {width}", shown(&column.name)))
         }
     };
     let texts: Vec<_> = schema.inputs.iter().filter_map(categories).collect();

@@ -83,15 +83,15 @@ fn results(plan: &Plan, op: OpKind) -> Vec<&str> {
             one_of(&["h", "normalized", "inverse"].map(|name| format!("{name}{}", layer + 1)))
         }
         OpKind::Loss => one_of(&[format!("delta{}", plan.layers.len())]),
+        OpKind::DenseBackward { layer: 0 } => one_of(&["encoded_delta".into()]),
         OpKind::DenseBackward { layer } if plan.layers[layer - 1].norm.is_some() => {
             one_of(&[format!("norm_delta{layer}")])
         }
         OpKind::DenseBackward { layer } => one_of(&[format!("delta{layer}")]),
         OpKind::LayerNormBackward { layer } => one_of(&[format!("delta{}", layer + 1)]),
-        OpKind::DenseUpdate | OpKind::LayerNormUpdate => {
-            let updated = [Arena::Params, Arena::Optimizer, Arena::Grads];
-            plan.tensors.iter().filter(|t| updated.contains(&t.arena)).map(|t| t.name.as_str()).collect()
-        }
+        OpKind::DenseUpdate => updated(plan, "layers."),
+        OpKind::LayerNormUpdate => updated(plan, "norms."),
+        OpKind::EmbeddingUpdate => updated(plan, "embeddings."),
         OpKind::NormParts | OpKind::Norm => one_of(&[op.to_string()]),
         OpKind::Update => {
             let updated = [Arena::Params, Arena::Optimizer];
@@ -100,6 +100,13 @@ fn results(plan: &Plan, op: OpKind) -> Vec<&str> {
         OpKind::Answer => one_of(&["answers".into()]),
         OpKind::Advance => Vec::new(),
     }
+}
+
+/// Parameters of one kind with their gradients and what the optimizer keeps of them.
+fn updated<'a>(plan: &'a Plan, kind: &str) -> Vec<&'a str> {
+    let arenas = [Arena::Params, Arena::Optimizer, Arena::Grads];
+    let fits = |t: &&crate::plan::Tensor| arenas.contains(&t.arena) && t.name.contains(kind);
+    plan.tensors.iter().filter(fits).map(|t| t.name.as_str()).collect()
 }
 
 /// Gives the oracle the adapter's results, those that are numbers.

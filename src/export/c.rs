@@ -1,13 +1,16 @@
 //! One header in C99 that needs nothing but `math.h`: from the numbers of the table to answers.
 
+mod functions;
+
 use std::fmt::Write as _;
 
 use super::scaling::{InputScaling, OutputScaling};
 use super::{Options, literal, literals};
 use crate::data::schema::Targets;
 use crate::error::{Error, Result};
-use crate::network::{Dense, Encoder, Network, Stage, Waves, narrow};
-use crate::spec::{Activation, FREQUENCIES, NORM_EPS};
+use crate::network::{Dense, Embedder, Encoder, Network, Part, Stage, Waves};
+use crate::spec::{Activation, FREQUENCIES};
+use functions::{activation_function, dense_function, layer_norm_function, wave_function};
 
 /// The text of the header.
 pub(super) fn write(network: &Network, options: &Options) -> Result<String> {
@@ -16,6 +19,9 @@ pub(super) fn write(network: &Network, options: &Options) -> Result<String> {
     let mut text = head(network, name);
     text += &names(&format!("{name}_input_name"), &slots);
     text += &names(&format!("{name}_output_name"), &network.output_names());
+    for (input, categories) in network.schema.embedded() {
+        text += &names(&format!("{name}_input_{input}_category"), categories);
+    }
     text += &dense_function(name);
     if network.stages.iter().any(|stage| matches!(stage, Stage::Encoding(_))) {
         text += &wave_function(name);
@@ -46,12 +52,16 @@ fn head(network: &Network, name: &str) -> String {
          \x20* {name}_predict(in, out): in has {upper}_INPUTS numbers in the units of the table, in the order of\n\
          \x20* {name}_input_name(i); out becomes {upper}_OUTPUTS numbers, in the order of {name}_output_name(i):\n\
          \x20* {answers}. It may be called from several threads.\n\
+         {categories}\
          \x20*/\n\
          #ifndef FORI_{upper}_H\n#define FORI_{upper}_H\n\n#include <math.h>\n\n\
          #define {upper}_INPUTS {}\n#define {upper}_OUTPUTS {}\n\n",
         network.inputs(),
         network.outputs(),
         version = env!("CARGO_PKG_VERSION"),
+        categories = network.schema.embedded().next().map_or(String::new(), |(input, _)| format!(
+            " * A column of texts is the index of its category: of input {input} that of {name}_input_{input}_category(index).\n"
+        )),
     )
 }
 
@@ -84,62 +94,6 @@ fn names(function: &str, names: &[String]) -> String {
          return names[i];\n}}\n\n",
         list.join(",\n        ")
     )
-}
-
-fn dense_function(name: &str) -> String {
-    format!(
-        "/* z = x kernel + bias; the kernel has a row for each input. */\n\
-         static inline void {name}_dense(const float *x, int inputs, const float *kernel, const float *bias, int outputs,\n\
-         \x20                        float *z) {{\n\
-         \x20   for (int j = 0; j < outputs; j++) {{\n        z[j] = bias[j];\n    }}\n\
-         \x20   for (int i = 0; i < inputs; i++) {{\n\
-         \x20       for (int j = 0; j < outputs; j++) {{\n            z[j] += x[i] * kernel[i * outputs + j];\n        }}\n\
-         \x20   }}\n}}\n\n"
-    )
-}
-
-fn layer_norm_function(name: &str) -> String {
-    format!(
-        "/* Normalization over a row, then scale and bias of each number. */\n\
-         static inline void {name}_layer_norm(float *z, int width, const float *scale, const float *bias) {{\n\
-         \x20   float sum = 0.0f, squares = 0.0f;\n\
-         \x20   for (int i = 0; i < width; i++) {{\n        sum += z[i];\n    }}\n\
-         \x20   float center = sum / (float)width;\n\
-         \x20   for (int i = 0; i < width; i++) {{\n        squares += (z[i] - center) * (z[i] - center);\n    }}\n\
-         \x20   float factor = 1.0f / sqrtf(squares / (float)width + {});\n\
-         \x20   for (int i = 0; i < width; i++) {{\n        z[i] = (z[i] - center) * factor * scale[i] + bias[i];\n    }}\n\
-         }}\n\n",
-        literal(narrow(NORM_EPS))
-    )
-}
-
-fn wave_function(name: &str) -> String {
-    format!(
-        "/* Sine and cosine of a number of turns, of which whole ones are taken away without rounding. */\n\
-         static inline void {name}_wave(float turns, float *sine, float *cosine) {{\n\
-         \x20   float angle = {} * (turns - floorf(turns + 0.5f));\n\
-         \x20   *sine = sinf(angle);\n    *cosine = cosf(angle);\n}}\n\n",
-        literal(std::f32::consts::TAU)
-    )
-}
-
-/// The function of one number.
-fn activation_function(name: &str, activation: Activation) -> String {
-    let body = match activation {
-        Activation::Identity => return String::new(),
-        Activation::Relu => "z < 0.0f ? 0.0f : z",
-        Activation::LeakyRelu => "z < 0.0f ? 0.01f * z : z",
-        Activation::Elu => "z > 0.0f ? z : expm1f(z)",
-        Activation::Selu => "1.05070099f * (z > 0.0f ? z : 1.67326324f * expm1f(z))",
-        Activation::Tanh => "tanhf(z)",
-        Activation::Sigmoid => "1.0f / (1.0f + expf(-z))",
-        Activation::Silu => "z / (1.0f + expf(-z))",
-        Activation::Gelu => "z / (1.0f + expf(-1.5957691216f * z * (1.0f + 0.044715f * z * z)))",
-        Activation::GeluExact => "0.5f * z * erfcf(-0.70710678f * z)",
-        Activation::Softplus => "(z < 0.0f ? 0.0f : z) + log1pf(expf(-fabsf(z)))",
-        Activation::Sin => "sinf(z)",
-    };
-    format!("static inline float {name}_{activation}(float z) {{\n    return {body};\n}}\n\n")
 }
 
 /// The function in the making: its constants, its body, and where the row is.
@@ -204,6 +158,7 @@ impl Function<'_> {
             Stage::Activation(Activation::Identity) => {}
             Stage::Activation(activation) => self.each(&format!("{from}[i] = {name}_{activation}({from}[i]);")),
             Stage::Encoding(encoder) => self.encode(encoder),
+            Stage::Embedding(embedder) => self.embed(embedder),
             Stage::LayerNorm { scale, bias } => {
                 let layer = self.layers.saturating_sub(1);
                 self.constant(&format!("norm_scale_{layer}"), scale);
@@ -242,6 +197,38 @@ impl Function<'_> {
         self.body += &text;
         self.exchange(encoder.outputs());
     }
+
+    /// Rows of tables in the place of indices. Those are kept inside the table, whatever the caller gives.
+    fn embed(&mut self, embedder: &Embedder) {
+        let (from, to) = (self.from, self.to);
+        let mut place = 0;
+        for part in embedder.parts() {
+            let (index, value) = match &part {
+                Part::Numbers(inputs) => (String::new(), format!("{from}[{} + i]", inputs.start)),
+                Part::Row { number, embedding, table } => {
+                    self.constant(&format!("embedding_{number}"), table);
+                    let (last, input) =
+                        (literal(count(embedding.categories - 1)), format!("{from}[{}]", embedding.column));
+                    let index = format!(
+                        "int row_{number} = {input} >= {last} ? {} : {input} > 0.0f ? (int){input} : 0;",
+                        embedding.categories - 1
+                    );
+                    (format!("    {index}\n"), format!("embedding_{number}[row_{number} * {} + i]", embedding.width))
+                }
+            };
+            self.body += &index;
+            self.width = part.width();
+            self.each(&format!("{to}[{place} + i] = {value};"));
+            place += part.width();
+        }
+        self.exchange(place);
+    }
+}
+
+/// A count as a number; exact, since there are far fewer than 2^24 categories.
+#[expect(clippy::cast_precision_loss, reason = "a count of categories is far below 2^24")]
+fn count(count: usize) -> f32 {
+    count as f32
 }
 
 fn predict_function(network: &Network, name: &str) -> Result<String> {

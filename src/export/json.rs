@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{Options, failed};
 use crate::error::Result;
-use crate::network::{Encoder, Network, Stage, Waves};
-use crate::spec::NORM_EPS;
+use crate::network::{Embedder, Encoder, Network, Stage, Waves};
+use crate::spec::{Embedding, NORM_EPS};
 
 /// The text, with a row of a kernel per line of input.
 pub(super) fn write(network: &Network, options: &Options) -> Result<Vec<u8>> {
@@ -15,6 +15,7 @@ pub(super) fn write(network: &Network, options: &Options) -> Result<Vec<u8>> {
             json!({ "kind": "dense", "inputs": dense.inputs, "outputs": dense.outputs, "kernel": rows, "bias": dense.bias })
         }
         Stage::Encoding(encoder) => encoding(encoder),
+        Stage::Embedding(embedder) => embedding(embedder),
         Stage::LayerNorm { scale, bias } => {
             json!({ "kind": "layer_norm", "epsilon": NORM_EPS, "scale": scale, "bias": bias })
         }
@@ -48,4 +49,13 @@ fn encoding(encoder: &Encoder) -> Value {
             json!({ "kind": "encoding", "name": "frequency", "include_input": include_input, "octaves": octaves })
         }
     }
+}
+
+/// Tables, with a row per category, and the column whose index a row replaces.
+fn embedding(embedder: &Embedder) -> Value {
+    let table = |(embedding, table): &(Embedding, Vec<f32>)| {
+        let rows: Vec<&[f32]> = table.chunks_exact(embedding.width).collect();
+        json!({ "column": embedding.column, "embedding": rows })
+    };
+    json!({ "kind": "embedding", "tables": embedder.tables().iter().map(table).collect::<Vec<_>>() })
 }

@@ -5,13 +5,13 @@
 use prost::Message as _;
 
 use super::protobuf::{
-    Attribute, FLOAT, Graph, IR_VERSION, Model, Node, OPSET, OperatorSet, Property, Tensor, ValueInfo,
+    Attribute, FLOAT, Graph, INT64, IR_VERSION, Model, Node, OPSET, OperatorSet, Property, Tensor, ValueInfo,
 };
 use super::scaling::{InputScaling, OutputScaling};
 use super::{Options, failed};
 use crate::data::schema::Targets;
 use crate::error::Result;
-use crate::network::{Encoder, Network, Stage, Waves, narrow};
+use crate::network::{Embedder, Encoder, Network, Part, Stage, Waves, narrow};
 use crate::spec::{Activation, FREQUENCIES, NORM_EPS};
 
 /// The bytes of the model.
@@ -98,6 +98,7 @@ impl Builder {
             }
             Stage::Activation(activation) => self.activation(*activation, value),
             Stage::Encoding(encoder) => self.encode(encoder, value),
+            Stage::Embedding(embedder) => self.embed(embedder, &value),
             Stage::LayerNorm { scale, bias } => {
                 let [scale, bias] = [("norm_scale", scale), ("norm_bias", bias)]
                     .map(|(name, values)| self.constant(name, &[values.len()], values));
@@ -137,9 +138,45 @@ impl Builder {
             let angle = self.op("Mul", &[&rest, &turn]);
             parts.extend(["Sin", "Cos"].map(|op| self.op(op, &[&angle])));
         }
-        let encoded = self.op("Concat", &parts.iter().map(String::as_str).collect::<Vec<_>>());
+        self.join(&parts)
+    }
+
+    /// Adds rows of tables in the place of indices.
+    fn embed(&mut self, embedder: &Embedder, x: &str) -> String {
+        let mut parts = Vec::new();
+        for part in embedder.parts() {
+            parts.push(match part {
+                Part::Numbers(inputs) => {
+                    let count = inputs.len();
+                    self.columns(x, &[count], &inputs.collect::<Vec<_>>())
+                }
+                Part::Row { embedding, table, .. } => {
+                    // Without axes, so that rows of numbers are left.
+                    let number = self.columns(x, &[], &[embedding.column]);
+                    let index = self.op("Cast", &[&number]);
+                    self.attribute(Attribute::int("to", INT64.into()));
+                    let table = self.constant("embedding", &[embedding.categories, embedding.width], table);
+                    self.op("Gather", &[&table, &index])
+                }
+            });
+        }
+        self.join(&parts)
+    }
+
+    /// Adds a choice of columns.
+    fn columns(&mut self, x: &str, shape: &[usize], columns: &[usize]) -> String {
+        let name = format!("columns_{}", self.constants.len());
+        self.constants.push(Tensor::integers(name.clone(), shape, columns));
+        let chosen = self.op("Gather", &[x, &name]);
         self.attribute(Attribute::int("axis", 1));
-        encoded
+        chosen
+    }
+
+    /// Puts columns side by side.
+    fn join(&mut self, parts: &[String]) -> String {
+        let joined = self.op("Concat", &parts.iter().map(String::as_str).collect::<Vec<_>>());
+        self.attribute(Attribute::int("axis", 1));
+        joined
     }
 
     /// Gives the last node an attribute.

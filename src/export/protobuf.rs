@@ -8,6 +8,8 @@ pub(super) const IR_VERSION: i64 = 8;
 pub(super) const OPSET: i64 = 17;
 /// `TensorProto.DataType.FLOAT`.
 pub(super) const FLOAT: i32 = 1;
+/// `TensorProto.DataType.INT64`.
+pub(super) const INT64: i32 = 7;
 /// `AttributeProto.AttributeType.FLOAT`.
 const ATTRIBUTE_FLOAT: i32 = 1;
 /// `AttributeProto.AttributeType.INT`.
@@ -160,6 +162,12 @@ impl Tensor {
     pub(super) fn floats(name: String, shape: &[usize], values: &[f32]) -> Self {
         let raw_data = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         Self { dims: shape.iter().map(|&n| n as i64).collect(), data_type: FLOAT, name, raw_data }
+    }
+
+    /// Whole numbers of a shape.
+    pub(super) fn integers(name: String, shape: &[usize], values: &[usize]) -> Self {
+        let raw_data = values.iter().flat_map(|&value| (value as i64).to_le_bytes()).collect();
+        Self { dims: shape.iter().map(|&n| n as i64).collect(), data_type: INT64, name, raw_data }
     }
 }
 

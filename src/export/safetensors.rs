@@ -25,13 +25,15 @@ pub(super) fn write(network: &Network, options: &Options) -> Result<Vec<u8>> {
         ("producer".into(), format!("fori {}", env!("CARGO_PKG_VERSION"))),
         ("fori_step".into(), options.step.to_string()),
         ("schema".into(), json(serde_json::to_string(&network.schema))?),
+        ("stages".into(), json(serde_json::to_string(&stages(network)))?),
     ]);
     metadata.extend(match options.naming {
-        Naming::Flax => {
-            [("format".into(), "flax".into()), ("stages".into(), json(serde_json::to_string(&stages(network)))?)]
-        }
+        Naming::Flax => vec![("format".into(), "flax".into())],
         Naming::Pytorch => {
-            [("format".into(), "pt".into()), ("sequential".into(), json(serde_json::to_string(&modules(network)?))?)]
+            vec![
+                ("format".into(), "pt".into()),
+                ("sequential".into(), json(serde_json::to_string(&modules(network)?))?),
+            ]
         }
     });
     safetensors::serialize(views, Some(metadata)).map_err(|e| failed("safetensors", e))
@@ -49,7 +51,8 @@ fn modules(network: &Network) -> Result<Vec<String>> {
 }
 
 /// The stages in order: `dense`, `layer_norm`, names of activations, `fork` (keep the row), `join` (add the row that was kept), and
-/// `fourier 64` or `frequency 6`, with `include_input` after it where the inputs are kept.
+/// `fourier 64` or `frequency 6`, with `include_input` after it where the inputs are kept, and `embedding 0 3` with the columns whose
+/// indices a row of each table replaces.
 pub(super) fn stages(network: &Network) -> Vec<String> {
     let stage = |stage: &Stage| match stage {
         Stage::Dense(_) => "dense".into(),
@@ -60,6 +63,10 @@ pub(super) fn stages(network: &Network) -> Vec<String> {
                 Waves::Octaves(octaves) => format!("frequency {octaves}"),
             };
             if encoder.kept() > 0 { waves + " include_input" } else { waves }
+        }
+        Stage::Embedding(embedder) => {
+            let columns: Vec<_> = embedder.tables().iter().map(|(embedding, _)| embedding.column.to_string()).collect();
+            format!("embedding {}", columns.join(" "))
         }
         Stage::LayerNorm { .. } => "layer_norm".into(),
         Stage::Fork => "fork".into(),

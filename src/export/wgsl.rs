@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::scaling::{InputScaling, OutputScaling};
 use crate::data::schema::Targets;
 use crate::error::Result;
-use crate::network::{Dense, Encoder, Network, Stage, Waves};
+use crate::network::{Dense, Embedder, Encoder, Network, Part, Stage, Waves};
 use crate::spec::NORM_EPS;
 
 const NUMERICS: &str = include_str!("../../shaders/shared/numerics.wgsl");
@@ -65,6 +65,9 @@ fn head(network: &Network, weights: usize) -> String {
     // Quoted, so that no name ends its comment.
     for (i, slot) in network.slots().iter().enumerate() {
         let _ = writeln!(text, "// input {i}: {:?}", slot.name);
+    }
+    for (i, categories) in network.schema.embedded() {
+        let _ = writeln!(text, "// input {i} is the index, from 0, of its category in {categories:?}");
     }
     for (i, name) in network.output_names().iter().enumerate() {
         let _ = writeln!(text, "// output {i}: {name:?}");
@@ -164,6 +167,7 @@ impl Module {
             }
             Stage::Activation(activation) => self.each(&format!("{activation}_activation({from}[j]).value")),
             Stage::Encoding(encoder) => self.encode(encoder),
+            Stage::Embedding(embedder) => self.embed(embedder),
             Stage::LayerNorm { scale, bias } => self.normalize(scale, bias),
             Stage::Fork => self.body += &format!("    kept = {from};\n"),
             Stage::Join => self.each(&format!("{from}[j] + kept[j]")),
@@ -217,6 +221,33 @@ impl Module {
              {to}[cosine / 4u][cosine % 4u] = wave.slope.x;\n    }}\n"
         );
         self.exchange(encoder.outputs());
+    }
+
+    /// Rows of tables in the place of indices. Those are kept inside the table, whatever the caller gives.
+    fn embed(&mut self, embedder: &Embedder) {
+        let (from, to) = (self.from, self.to);
+        let element = |row: &str, at: String| format!("{row}[({at}) / 4u][({at}) % 4u]");
+        let mut place = 0;
+        for part in embedder.parts() {
+            let value = match &part {
+                Part::Numbers(inputs) => element(from, format!("{}u + i", inputs.start)),
+                Part::Row { number, embedding, table } => {
+                    self.weights(&format!("EMBEDDING_{number}"), table, embedding.width, 0.0);
+                    let (last, column) = (embedding.categories - 1, embedding.column);
+                    self.body += &format!(
+                        "    let row_{number} = u32(clamp({from}[{}][{}], 0.0, {last}.0));\n",
+                        column / LANES,
+                        column % LANES
+                    );
+                    let vectors = embedding.width.div_ceil(LANES);
+                    format!("weights[EMBEDDING_{number} + row_{number} * {vectors}u + i / 4u][i % 4u]")
+                }
+            };
+            self.width = part.width();
+            self.numbers(&format!("{} = {value};", element(to, format!("{place}u + i"))));
+            place += part.width();
+        }
+        self.exchange(place);
     }
 
     /// From the last row to `output`.

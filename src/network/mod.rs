@@ -3,10 +3,12 @@
 //! Made from a checkpoint, without a device. Predictions, evaluations and every export start from here. Invariant: all
 //! weights are finite, and the stages fit together and to the schema.
 
+mod embedder;
 mod encoder;
 mod names;
 mod predict;
 
+pub use embedder::{Embedder, Part};
 pub use encoder::{Encoder, Waves};
 pub(crate) use names::transposed;
 pub use names::{Naming, Tensor, tensors, torch_modules};
@@ -19,7 +21,7 @@ use crate::cpu::normalize;
 use crate::data::schema::{Encoding, InputColumn, NumberColumn, Schema, Targets};
 use crate::error::{Error, Result};
 use crate::real::Real as _;
-use crate::spec::{Activation, InputEncoding, Model};
+use crate::spec::{Activation, Embedding, InputEncoding, Model};
 
 /// A network with its weights, and what its numbers stand for.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +42,8 @@ pub enum Stage {
     Activation(Activation),
     /// Waves of the inputs.
     Encoding(Encoder),
+    /// Rows of tables in the place of indices of categories.
+    Embedding(Embedder),
     /// Normalization over the row, then `scale` and `bias` of each number.
     LayerNorm {
         /// Shape `(outputs)` of the layer.
@@ -98,7 +102,7 @@ impl Network {
             )));
         }
         let schema = schema_of(checkpoint)?;
-        let described = config.model(schema.inputs(), schema.targets.outputs())?;
+        let described = config.model(schema.inputs(), schema.targets.outputs(), schema.embeddings())?;
         let tensor = |name: &str| {
             let all = checkpoint.parameter(name);
             let len = all.len() / models;
@@ -135,6 +139,7 @@ impl Network {
         let count = |stage: &Stage| match stage {
             Stage::Dense(dense) => dense.kernel.len() + dense.bias.len(),
             Stage::LayerNorm { scale, bias } => scale.len() + bias.len(),
+            Stage::Embedding(embedder) => embedder.tables().iter().map(|(_, table)| table.len()).sum(),
             Stage::Activation(_) | Stage::Encoding(_) | Stage::Fork | Stage::Join => 0,
         };
         self.stages.iter().map(count).sum()
@@ -172,6 +177,7 @@ impl Network {
                 Stage::Dense(dense) => h = dense.forward(&h),
                 Stage::Activation(activation) => h.iter_mut().for_each(|z| *z = activation.evaluate(*z).0),
                 Stage::Encoding(encoder) => h = encoder.forward(&h),
+                Stage::Embedding(embedder) => h = embedder.forward(&h),
                 Stage::LayerNorm { scale, bias } => {
                     let wide = |values: &[f32]| values.iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
                     normalize(&mut h, &wide(scale), &wide(bias));
@@ -226,6 +232,11 @@ fn stages(model: &Model, tensor: impl Fn(&str) -> Vec<f32>) -> Vec<Stage> {
     if model.options.encoding != InputEncoding::None {
         let frequencies = model.constants().iter().flat_map(|(name, _)| tensor(name)).map(f64::from).collect();
         stages.push(Stage::Encoding(Encoder::new(model, frequencies)));
+    }
+    if !model.embeddings.is_empty() {
+        let table = |(i, e): (usize, &Embedding)| (*e, tensor(&format!("embeddings.{i}.embedding")));
+        let tables = model.embeddings.iter().enumerate().map(table).collect();
+        stages.push(Stage::Embedding(Embedder::new(model.inputs(), tables)));
     }
     let last = model.layers().len() - 1;
     for (layer, (inputs, outputs)) in model.layers().enumerate() {

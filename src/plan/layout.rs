@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::ops::parameter_tiles;
 use super::{Source, TrainStep, padded_rows};
-use crate::spec::{FREQUENCIES, InputEncoding};
+use crate::spec::{Embedding, FREQUENCIES};
 
 /// A storage buffer by its role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,6 +150,29 @@ impl DenseLayer {
     }
 }
 
+/// The table of an embedding, and the columns that it fills.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EmbeddingTable {
+    /// Its shape, and the column of `x` with the index of the category.
+    pub of: Embedding,
+    /// The first column of the encoded input that a row of the table fills.
+    pub first: usize,
+    /// `(categories, width)` in `Params`.
+    pub table: usize,
+}
+
+impl EmbeddingTable {
+    /// Vectors of a row of the table.
+    pub fn row_vectors(&self) -> usize {
+        self.of.width.div_ceil(4)
+    }
+
+    /// Vectors of the table.
+    pub fn vectors(&self) -> usize {
+        self.of.categories * self.row_vectors()
+    }
+}
+
 /// Unused vectors at the end of each arena, into which a tile may read (never write) past the last tensor.
 pub(super) const TAIL: usize = 16;
 
@@ -172,16 +195,39 @@ impl Allocator {
     }
 }
 
+/// Lays out the tables of embeddings, which stand in the encoded input in the places of their columns.
+fn lay_out_tables(step: &TrainStep, allocator: &mut Allocator) -> Vec<EmbeddingTable> {
+    // Columns that embeddings have added before.
+    let mut added = 0;
+    let lay_out = |(i, &of): (usize, &Embedding)| {
+        let rows = (of.categories, of.categories);
+        let table = allocator.take(&format!("embeddings.{i}.embedding"), Arena::Params, rows, of.width);
+        let first = of.column + added;
+        added += of.width - 1;
+        EmbeddingTable { of, first, table }
+    };
+    step.model.embeddings.iter().enumerate().map(lay_out).collect()
+}
+
+/// Lays out the batch, and what the first layer reads of it, whose offset is returned.
+fn lay_out_batch(step: &TrainStep, allocator: &mut Allocator, batch: (usize, usize)) -> usize {
+    let mut input = allocator.take("x", Arena::Activations, batch, step.model.inputs());
+    allocator.take("y", Arena::Activations, batch, step.target_columns());
+    if step.model.is_encoded() {
+        input = allocator.take("encoded", Arena::Activations, batch, step.model.encoded_inputs());
+    }
+    if !step.model.embeddings.is_empty() {
+        allocator.take("encoded_delta", Arena::Activations, batch, step.model.encoded_inputs());
+    }
+    input
+}
+
 /// Lays out all arenas.
-pub(super) fn lay_out(step: &TrainStep) -> (Vec<DenseLayer>, Vec<Tensor>, ArenaSizes) {
+pub(super) fn lay_out(step: &TrainStep) -> (Vec<DenseLayer>, Vec<EmbeddingTable>, Vec<Tensor>, ArenaSizes) {
     let mut allocator = Allocator { gap: step.gap, sizes: ArenaSizes::default(), tensors: Vec::new() };
     let batch = (step.batch_size, padded_rows(step));
     let (inputs, outputs) = (step.model.inputs(), step.model.outputs());
-    let mut input = allocator.take("x", Arena::Activations, batch, inputs);
-    allocator.take("y", Arena::Activations, batch, step.target_columns());
-    if step.model.options.encoding != InputEncoding::None {
-        input = allocator.take("encoded", Arena::Activations, batch, step.model.options.encoded_inputs(inputs));
-    }
+    let mut input = lay_out_batch(step, &mut allocator, batch);
     let mut layers = Vec::new();
     for (i, (inputs, outputs)) in step.model.layers().enumerate() {
         // A kernel has whole groups of four rows, since the backward product reads them as 4x4 blocks.
@@ -205,6 +251,7 @@ pub(super) fn lay_out(step: &TrainStep) -> (Vec<DenseLayer>, Vec<Tensor>, ArenaS
         layers.push(DenseLayer { inputs, outputs, kernel, bias, input, output, delta, skip, norm });
         input = output;
     }
+    let tables = lay_out_tables(step, &mut allocator);
     // Last of its arena, since it is no parameter.
     for (name, shape) in step.model.constants() {
         allocator.take(&name, Arena::Params, (shape[0], shape[0]), shape[1]);
@@ -229,12 +276,12 @@ pub(super) fn lay_out(step: &TrainStep) -> (Vec<DenseLayer>, Vec<Tensor>, ArenaS
     }
     mirror_params(step, &mut allocator);
     if step.clip_norm {
-        let tiles = parameter_tiles(step, &layers);
+        let tiles = parameter_tiles(step, &layers, &tables);
         allocator.take("norm_parts", Arena::Grads, (tiles, tiles), 1);
         allocator.take("norm", Arena::Grads, (1, 1), 1);
         allocator.sizes.0[Arena::Grads as usize] += step.gap;
     }
-    (layers, allocator.tensors, allocator.sizes)
+    (layers, tables, allocator.tensors, allocator.sizes)
 }
 
 /// Gives the optimizer's slots and the gradients the layout of the parameters. Answers take the room of the gradients, and

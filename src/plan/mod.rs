@@ -10,9 +10,10 @@ mod rows;
 
 use std::fmt;
 
-pub use layout::{Arena, ArenaSizes, DenseLayer, NormLayer, Tensor};
+pub use layout::{Arena, ArenaSizes, DenseLayer, EmbeddingTable, NormLayer, Tensor};
 pub use ops::{Op, OpKind};
-pub(crate) use ops::{Parameter, TILE_VECTORS, forward_tiles, layer_norm_update_tiles, update_flipped, update_tiles};
+pub(crate) use ops::{Parameter, TILE_VECTORS, embedding_update_tiles, forward_tiles, layer_norm_update_tiles};
+pub(crate) use ops::{update_flipped, update_tiles};
 
 use num_traits::Float;
 use serde::{Deserialize, Serialize};
@@ -133,7 +134,7 @@ pub struct TrainStep {
     pub clip_norm: bool,
     /// Steps whose mean gradient makes one update (optax `MultiSteps`); 1 updates in each step.
     pub accumulate: u32,
-    /// Whether weight decay takes from biases too.
+    /// Whether weight decay takes from biases, and from scales and biases of normalizations, too.
     pub decay_bias: bool,
     /// Rows of a batch.
     pub batch_size: usize,
@@ -267,6 +268,8 @@ pub struct Plan {
     pub step: TrainStep,
     /// The dense layers with their offsets.
     pub layers: Vec<DenseLayer>,
+    /// The tables of embeddings with their offsets.
+    pub tables: Vec<EmbeddingTable>,
     /// The ops in order; one dispatch each in `recorded`.
     pub ops: Vec<Op>,
     /// Every named tensor.
@@ -283,6 +286,15 @@ pub const ROW_ALIGNMENT: usize = 16;
 /// The largest batch: its rows are counted in 32 bits and walked by one workgroup in the loss.
 pub const MAX_BATCH: usize = 1 << 20;
 
+/// Tensors in `Activations` of what a layer reads, or 0 where there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Before {
+    /// Its slope, which becomes its delta.
+    pub(crate) slope: usize,
+    /// The derivative by it that a skip hands on.
+    pub(crate) skip: usize,
+}
+
 impl Plan {
     /// Lays out the arenas and lists the ops.
     ///
@@ -295,7 +307,7 @@ impl Plan {
                 step.batch_size
             )));
         }
-        let (layers, tensors, sizes) = layout::lay_out(&step);
+        let (layers, tables, tensors, sizes) = layout::lay_out(&step);
         if step.accumulate == 0 {
             return Err(Error::Usage("--accumulate 0 is not possible: expected 1 or more".into()));
         }
@@ -304,8 +316,8 @@ impl Plan {
                 "the {arena} arena would exceed 4 GiB: lower --batch-size, --hidden or --ensemble"
             )));
         }
-        let ops = ops::list(&step, &layers);
-        Ok(Self { step, layers, ops, tensors, sizes, data_binding: usize::MAX })
+        let ops = ops::list(&step, &layers, &tables);
+        Ok(Self { step, layers, tables, ops, tensors, sizes, data_binding: usize::MAX })
     }
 
     /// Rows of a batch with their padding.
@@ -323,6 +335,14 @@ impl Plan {
         }
     }
 
+    /// Where the backward pass of a layer writes; where what it reads needs no derivative, nowhere.
+    pub(crate) fn before(&self, layer: usize) -> Before {
+        match layer.checked_sub(1).map(|before| self.layers[before]) {
+            Some(before) => Before { slope: before.slope(), skip: before.skip },
+            None => Before { slope: self.tensor("encoded_delta").map_or(0, |t| t.offset), skip: 0 },
+        }
+    }
+
     /// Finds a tensor by its name.
     pub fn tensor(&self, name: &str) -> Option<&Tensor> {
         self.tensors.iter().find(|tensor| tensor.name == name)
@@ -330,12 +350,12 @@ impl Plan {
 
     /// The tensors of parameters, as the ops walk them that come after all gradients.
     pub(crate) fn parameters(&self) -> Vec<Parameter> {
-        ops::parameters(&self.step, &self.layers)
+        ops::parameters(&self.step, &self.layers, &self.tables)
     }
 
     /// Tiles of those ops.
     pub(crate) fn parameter_tiles(&self) -> usize {
-        ops::parameter_tiles(&self.step, &self.layers)
+        ops::parameter_tiles(&self.step, &self.layers, &self.tables)
     }
 
     /// Loop trips of one invocation in one step when one workgroup walks all tiles, the measure of an adapter's loop
@@ -356,7 +376,7 @@ impl Plan {
     pub fn flops(&self) -> usize {
         let products = |(i, layer): (usize, &DenseLayer)| {
             let once = 2 * self.step.batch_size * layer.inputs * layer.outputs;
-            once * if i == 0 { 2 } else { 3 }
+            once * if i == 0 && self.tables.is_empty() { 2 } else { 3 }
         };
         self.layers.iter().enumerate().map(products).sum()
     }
@@ -385,10 +405,11 @@ impl fmt::Display for Plan {
         let widths: Vec<_> = step.model.widths.iter().map(ToString::to_string).collect();
         writeln!(
             f,
-            "{} {}{} {} {} batch {} models {} ({} parameters each, {} kernels)",
+            "{} {}{}{} {} {} batch {} models {} ({} parameters each, {} kernels)",
             widths.join("-"),
             step.model.activation,
             step.model.options,
+            step.model.embedding_text(),
             step.loss,
             step.optimizer,
             step.batch_size,

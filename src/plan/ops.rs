@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{DenseLayer, Products, Sampling, Source, TrainStep, padded_rows};
+use super::{DenseLayer, EmbeddingTable, Products, Sampling, Source, TrainStep, padded_rows};
 use crate::spec::InputEncoding;
 
 /// What an op computes.
@@ -10,7 +10,7 @@ use crate::spec::InputEncoding;
 pub enum OpKind {
     /// Draws the batch.
     Sample,
-    /// Waves of the inputs.
+    /// Waves of the inputs, or rows of the tables of embeddings.
     Encode,
     /// Activation of a layer and its slope.
     DenseForward {
@@ -24,7 +24,7 @@ pub enum OpKind {
     },
     /// The loss, its history, and the delta of the last layer.
     Loss,
-    /// The delta of the layer before `layer`.
+    /// The delta of the layer before `layer`; before layer 0, that of embeddings and of the inputs beside them.
     DenseBackward {
         /// The layer whose kernel is read.
         layer: usize,
@@ -39,6 +39,8 @@ pub enum OpKind {
     DenseUpdate,
     /// Gradients of the scales and biases of all normalizations, as those of the kernels.
     LayerNormUpdate,
+    /// Gradients of the tables of all embeddings, as those of the kernels.
+    EmbeddingUpdate,
     /// Sums of squares of the mean gradients, one per tile.
     NormParts,
     /// The global norm of the mean gradients.
@@ -80,6 +82,7 @@ impl OpKind {
             Self::LayerNormBackward { .. } => "layer_norm_backward",
             Self::DenseUpdate => "dense_update",
             Self::LayerNormUpdate => "layer_norm_update",
+            Self::EmbeddingUpdate => "embedding_update",
             Self::NormParts => "norm_parts",
             Self::Norm => "norm",
             Self::Update => "update",
@@ -176,7 +179,7 @@ pub(crate) struct Parameter {
 pub(crate) const TILE_VECTORS: usize = 16;
 
 /// The tensors of parameters in order.
-pub(super) fn parameters(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Parameter> {
+pub(super) fn parameters(step: &TrainStep, layers: &[DenseLayer], tables: &[EmbeddingTable]) -> Vec<Parameter> {
     let mut first_tile = 0;
     let mut next = |offset, vectors: usize, is_bias| {
         let p = Parameter { offset, vectors, first_tile, is_bias };
@@ -190,20 +193,21 @@ pub(super) fn parameters(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Paramet
         // Decay spares scales as it spares biases: they are no weights of inputs.
         parameters.extend(l.norm.iter().flat_map(|n| [n.scale, n.bias]).map(|offset| next(offset, vectors, true)));
     }
+    parameters.extend(tables.iter().map(|e| next(e.table, e.vectors(), false)));
     parameters
 }
 
 /// Tiles of all of them.
-pub(super) fn parameter_tiles(step: &TrainStep, layers: &[DenseLayer]) -> usize {
-    let last = parameters(step, layers).pop();
+pub(super) fn parameter_tiles(step: &TrainStep, layers: &[DenseLayer], tables: &[EmbeddingTable]) -> usize {
+    let last = parameters(step, layers, tables).pop();
     last.map_or(0, |p| p.first_tile + p.vectors.div_ceil(step.parameter_tile()))
 }
 
 /// The ops from the gradients to the parameters, where the update is not fused.
-fn after_gradients(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Op> {
-    let tiles = parameter_tiles(step, layers);
+fn after_gradients(step: &TrainStep, layers: &[DenseLayer], tables: &[EmbeddingTable]) -> Vec<Op> {
+    let tiles = parameter_tiles(step, layers, tables);
     // The search for the tensor, and the tile; a tree of sums.
-    let (walk, tree) = (4 * layers.len() + TILE_VECTORS + 2, 16);
+    let (walk, tree) = (4 * layers.len() + tables.len() + TILE_VECTORS + 2, 16);
     let mut ops = Vec::new();
     if step.clip_norm {
         ops.push(Op { kind: OpKind::NormParts, tiles, trips: walk + tree });
@@ -221,6 +225,11 @@ pub(crate) fn layer_norm_update_tiles(step: &TrainStep, layer: &DenseLayer) -> u
     layer.norm.map_or(0, |_| layer.output_vectors().div_ceil(step.products.lanes()))
 }
 
+/// Tiles of the gradient of a table: one invocation has a vector of it.
+pub(crate) fn embedding_update_tiles(step: &TrainStep, table: &EmbeddingTable) -> usize {
+    table.vectors().div_ceil(step.products.lanes())
+}
+
 /// Trips of the loops that make one row of a batch.
 fn sample_trips(step: &TrainStep) -> usize {
     let (x, y) = (step.model.inputs().div_ceil(4), step.target_columns().div_ceil(4));
@@ -232,7 +241,7 @@ fn sample_trips(step: &TrainStep) -> usize {
 }
 
 /// The ops of one step, in order.
-pub(super) fn list(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Op> {
+pub(super) fn list(step: &TrainStep, layers: &[DenseLayer], tables: &[EmbeddingTable]) -> Vec<Op> {
     let (rows, lanes) = (padded_rows(step), step.products.lanes());
     let last = &layers[layers.len() - 1];
     let product = |kind, tiles: ProductTiles| Op { kind, tiles: tiles.rows * tiles.columns, trips: tiles.trips };
@@ -241,10 +250,13 @@ pub(super) fn list(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Op> {
         l.norm.map(|_| Op { kind, tiles: rows.div_ceil(lanes), trips: walks * (l.output_vectors() + 1) })
     };
     let mut ops = vec![Op { kind: OpKind::Sample, tiles: rows.div_ceil(lanes), trips: sample_trips(step) }];
-    let encoding = step.model.options.encoding;
-    if encoding != InputEncoding::None {
+    if step.model.is_encoded() {
         let tiles = (rows * layers[0].input_vectors()).div_ceil(lanes);
-        let inner = if let InputEncoding::Fourier { .. } = encoding { step.model.inputs() } else { 0 };
+        let inner = match step.model.options.encoding {
+            InputEncoding::Fourier { .. } => step.model.inputs(),
+            // The search for the embedding of a column.
+            _ => tables.len(),
+        };
         ops.push(Op { kind: OpKind::Encode, tiles, trips: 4 * (inner + 2) + 1 });
     }
     for (layer, l) in layers.iter().enumerate() {
@@ -260,9 +272,10 @@ pub(super) fn list(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Op> {
     let passes = if step.loss.is_elementwise() { 1 } else { 3 };
     let loss_trips = rows.div_ceil(lanes) * (2 + passes * (1 + last.output_vectors())) + 16;
     ops.push(Op { kind: OpKind::Loss, tiles: 1, trips: loss_trips });
-    for (layer, l) in layers.iter().enumerate().skip(1).rev() {
+    for (layer, l) in layers.iter().enumerate().skip(usize::from(tables.is_empty())).rev() {
         ops.push(product(OpKind::DenseBackward { layer }, forward_tiles(step, l.outputs, l.inputs)));
-        ops.extend(row_op(OpKind::LayerNormBackward { layer: layer - 1 }, &layers[layer - 1], 2));
+        let before = layer.checked_sub(1).map(|before| (OpKind::LayerNormBackward { layer: before }, &layers[before]));
+        ops.extend(before.and_then(|(kind, l)| row_op(kind, l, 2)));
     }
     let updates: Vec<_> = layers.iter().map(|layer| update_tiles(step, layer)).collect();
     let tiles = updates.iter().map(|t| t.rows * t.columns).sum();
@@ -272,8 +285,12 @@ pub(super) fn list(step: &TrainStep, layers: &[DenseLayer]) -> Vec<Op> {
         let tiles = layers.iter().map(|layer| layer_norm_update_tiles(step, layer)).sum();
         ops.push(Op { kind: OpKind::LayerNormUpdate, tiles, trips: step.batch_size + layers.len() + 1 });
     }
+    if !tables.is_empty() {
+        let tiles = tables.iter().map(|table| embedding_update_tiles(step, table)).sum();
+        ops.push(Op { kind: OpKind::EmbeddingUpdate, tiles, trips: step.batch_size + tables.len() + 1 });
+    }
     if !step.is_fused() {
-        ops.extend(after_gradients(step, layers));
+        ops.extend(after_gradients(step, layers, tables));
     }
     ops.push(advance);
     ops

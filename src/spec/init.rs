@@ -124,19 +124,30 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// The other tensors by their names, as `flax.nnx` makes them from the same `nnx.Rngs(seed)` after all dense layers: scales of 1
-/// and biases of 0, each of which uses up one count, then the frequencies of random Fourier features.
+/// and biases of 0, each of which uses up one count, then tables of embeddings, `N(0, 1 / width)` as `nnx.Embed` draws them, or
+/// the frequencies of random Fourier features.
 pub fn initial_extras(model: &Model, seed: u64) -> Vec<(String, Vec<f32>)> {
     let mut extras = Vec::new();
     for (name, shape) in model.parameters().into_iter().filter(|(name, _)| name.starts_with("norms.")) {
         let value = if name.ends_with("scale") { 1.0 } else { 0.0 };
         extras.push((name, vec![value; shape[0]]));
     }
+    let mut next = (2 * model.layers().len() + extras.len()..).map(|count| {
+        #[expect(clippy::cast_possible_truncation, reason = "a network has few tensors")]
+        Key::from_seed(seed).fold_in(count as u32)
+    });
+    let mut draw = |count: usize, scale: f32| {
+        let key = next.next().unwrap_or_default();
+        (0..).take(count).map(|i| key.normal(i) * scale).collect::<Vec<_>>()
+    };
+    for (i, e) in model.embeddings.iter().enumerate() {
+        #[expect(clippy::cast_precision_loss, reason = "a width is far below 2^24")]
+        let scale = (1.0 / e.width as f32).sqrt();
+        extras.push((format!("embeddings.{i}.embedding"), draw(e.categories * e.width, scale)));
+    }
     if let InputEncoding::Fourier { features, scale } = model.options.encoding {
-        let count = 2 * model.layers().len() + extras.len();
-        #[expect(clippy::cast_possible_truncation, reason = "a network has few layers, and a scale is a 32-bit float")]
-        let (key, scale) = (Key::from_seed(seed).fold_in(count as u32), scale as f32);
-        let frequencies = (0..).take(model.inputs() * features).map(|i| key.normal(i) * scale).collect();
-        extras.push((FREQUENCIES.into(), frequencies));
+        #[expect(clippy::cast_possible_truncation, reason = "a scale is a 32-bit float")]
+        extras.push((FREQUENCIES.into(), draw(model.inputs() * features, scale as f32)));
     }
     extras
 }

@@ -5,6 +5,7 @@
 
 mod activation;
 mod clip;
+mod embedding;
 mod encoding;
 mod init;
 mod layers;
@@ -15,11 +16,12 @@ mod schedule;
 
 pub use activation::Activation;
 pub(crate) use clip::{clip_value, norm_factor};
+pub use embedding::Embedding;
 pub use encoding::{InputEncoding, MAX_FEATURES, MAX_FREQUENCIES};
 pub use init::{Init, initial_extras, initial_parameters, linreg_truth};
 pub use layers::{LayerOptions, NORM_EPS};
 pub use loss::{Loss, TargetKind, largest, softmax_cross_entropy};
-pub use model::{FREQUENCIES, Model};
+pub use model::{FREQUENCIES, MAX_WIDTH, Model};
 pub use optimizer::{Constants, Hyperparameters, Optimizer};
 pub use schedule::{Schedule, ScheduleKind};
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::arenas::Arenas;
 use crate::checkpoint::{Checkpoint, Saver};
-use crate::config::{Categorical, CheckpointConfig, ExecutorChoice, Member, TableConfig, Task, TrainConfig};
+use crate::config::{CheckpointConfig, ExecutorChoice, Member, TableConfig, Task, TrainConfig};
 use crate::cpu::CpuExecutor;
 use crate::data::{self, Dataset, Frame, Tables};
 use crate::error::{Error, Result};
@@ -52,7 +52,8 @@ pub fn plan_of(config: &TrainConfig, models: usize) -> Result<(Option<Tables>, P
         Task::Frame(frame, table) => load(table, Some(frame))?,
     };
     check_loss(config)?;
-    let model = config.model(inputs, outputs)?;
+    let embeddings = tables.as_ref().map_or_else(Vec::new, |tables| tables.schema.embeddings());
+    let model = config.model(inputs, outputs, embeddings)?;
     let step = TrainStep {
         models,
         schedule: config.schedule.clone(),
@@ -69,14 +70,9 @@ pub fn plan_of(config: &TrainConfig, models: usize) -> Result<(Option<Tables>, P
     Ok((tables, Plan::new(step)?))
 }
 
-/// Checks that the network can read the data, that the loss fits it, and its settings the loss.
+/// Checks that the loss fits the data, and its settings the loss.
 fn check_loss(config: &TrainConfig) -> Result<()> {
     let loss = config.loss;
-    if config.task.table().is_some_and(|table| table.categorical == Categorical::Embedding) {
-        // The index of a category would be read as a number.
-        let text = "there is no embedding layer for the columns of texts yet: choose categorical one_hot";
-        return Err(Error::Usage(text.into()));
-    }
     if config.task.table().is_none() && loss.target_kind() != TargetKind::Numbers {
         return Err(Error::Usage(format!(
             "--loss {loss} needs labels, and the linreg task has numbers: name a table with --data, or leave out --loss"

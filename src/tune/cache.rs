@@ -14,11 +14,12 @@ use crate::plan::Plan;
 pub fn cache_key(adapter: &AdapterSummary, plan: &Plan, budget: Duration) -> String {
     let s = &plan.step;
     format!(
-        "fori {} | {adapter} | {:?} {}{} {} {} batch {} models {} {:?}{} | {budget:?}",
+        "fori {} | {adapter} | {:?} {}{}{} {} {} batch {} models {} {:?}{} | {budget:?}",
         env!("CARGO_PKG_VERSION"),
         s.model.widths,
         s.model.activation,
         s.model.options,
+        s.model.embedding_text(),
         s.loss,
         s.optimizer,
         s.batch_size,

@@ -200,6 +200,30 @@ fn exported_normalization_and_frequencies_are_imported_bit_for_bit() {
     assert!(!dir.path("w").exists(), "nothing is written");
 }
 
+#[test]
+fn exported_embeddings_are_imported_bit_for_bit() {
+    let dir = Dir::new();
+    let row = |i: usize| format!("a{},{},b{},{}\n", i % 5, i % 7, i % 3, i % 11);
+    dir.write("t.csv", &format!("a,x,b,y\n{}", (0..40).map(row).collect::<String>()));
+    let flags = "--data t.csv --target y --hidden 3,5 --batch-size 8 --categorical embedding --embedding-width 3";
+    for layers in ["", "--layer-norm"] {
+        dir.run(&format!("train {flags} {layers} --executor cpu --steps 20 --checkpoint c -q")).exits(0);
+        let trained = network(&dir, "c", 0);
+        for naming in ["flax", "pytorch"] {
+            dir.run(&format!("export c --format safetensors --naming {naming} --out w")).exits(0);
+            dir.run(&format!("import w {flags} {layers} --seed 7 --out start")).exits(0);
+            assert_eq!(network(&dir, "start", 0), trained, "imported {naming} {layers}");
+        }
+        std::fs::remove_file(dir.path("c")).expect("it was written");
+    }
+    dir.run("import w --data t.csv --target y --features x --hidden 3,5 --layer-norm --naming pytorch --out other")
+        .exits(1)
+        .says(&["the network has 3 dense layers, and the file has 5 tensors of two axes named ...weight"]);
+    dir.run(&format!("import w {flags} --features a,x --layer-norm --out other"))
+        .exits(1)
+        .says(&["the network has 1 embeddings, and the file has 2 tensors of two axes named ...weight without a bias"]);
+}
+
 /// Writes a safetensors file.
 fn weights(dir: &Dir, file: &str, tensors: &[(&str, Dtype, &[usize], Vec<u8>)]) {
     let mut views = Vec::new();

@@ -8,6 +8,7 @@ use fori::plan::{Plan, Source, TrainStep};
 use fori::spec::{Activation, Hyperparameters, Loss, Model, Optimizer};
 
 use crate::common::{assert_close, f64s, golden};
+use crate::network::write_indices;
 
 /// Runs `steps` steps in chunks of `chunk`, and returns losses and arenas.
 fn run(executor: &mut dyn Executor, steps: usize, chunk: usize) -> (Vec<f32>, Arenas<f32>) {
@@ -74,8 +75,10 @@ fn odd_networks_follow_the_oracle() {
 /// Trains two models for four steps, and compares everything with the oracle. A table has 23 rows.
 pub fn follows_the_oracle(name: &str, step: TrainStep) {
     let (inputs, outputs, optimizer) = (step.model.inputs(), step.model.outputs(), step.optimizer);
+    let step_model = step.model.clone();
     let plan = Plan::new(TrainStep { models: 2, keep_gradients: true, ..step }).expect("a valid plan");
-    let table = small_table(23, inputs, outputs);
+    let mut table = small_table(23, inputs, outputs);
+    write_indices(&step_model, &mut table.features);
     let other = Hyperparameters { learning_rate: 0.01, momentum: 0.9, nesterov: 1.0, ..optimizer.defaults() };
     let hyper = vec![optimizer.defaults(), other];
     let start = Arenas::initial(&plan, &[3, 4], Some(&table), f32::NAN).expect("the table fits");

@@ -106,7 +106,8 @@ fn a_wrong_op_is_found_and_no_other_is_blamed() {
             OpKind::Encode
             | OpKind::LayerNormForward { .. }
             | OpKind::LayerNormBackward { .. }
-            | OpKind::LayerNormUpdate => {
+            | OpKind::LayerNormUpdate
+            | OpKind::EmbeddingUpdate => {
                 panic!("the network has no such op")
             }
         };

@@ -1,6 +1,7 @@
 //! Exported networks answer what the network answers: one network for each activation and each kind of target, with
 //! standardized, filled and one-hot inputs, and trained ones, whose answers are those of `fori predict`.
 
+use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -141,22 +142,28 @@ impl Case {
     }
 }
 
-/// The numbers of a CSV file, the columns whose names `kept` accepts.
-fn numbers(text: &str, kept: impl Fn(&str) -> bool) -> Vec<f64> {
+/// The numbers of a CSV file, the columns whose names `kept` accepts; of a text its index in those of `categories` that have it.
+#[expect(clippy::cast_precision_loss, reason = "there are few categories")]
+fn numbers(text: &str, kept: impl Fn(&str) -> bool, categories: &[&[String]]) -> Vec<f64> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let columns: Vec<_> = reader.headers().expect("a header").iter().map(kept).collect();
-    let parse = |field: &str| field.parse::<f64>().unwrap_or_else(|e| panic!("{field}: {e}"));
+    let index = |field: &str| categories.iter().find_map(|all| all.iter().position(|category| category == field));
+    let number = |field: &str| field.parse().unwrap_or_else(|_| index(field).expect("a number or a category") as f64);
     let rows = reader.records().map(|row| row.expect("a row"));
-    rows.flat_map(|row| row.iter().zip(&columns).filter(|(_, kept)| **kept).map(|(f, _)| parse(f)).collect::<Vec<_>>())
+    rows.flat_map(|row| row.iter().zip(&columns).filter(|(_, kept)| **kept).map(|(f, _)| number(f)).collect::<Vec<_>>())
         .collect()
 }
 
 /// A network that is trained on a table of the repository, and what `fori predict` answers. The columns of the answers are
 /// those that `answer` accepts.
-#[expect(clippy::cast_possible_truncation, reason = "exported networks read 32-bit floats")]
 fn trained(name: &str, table: &str, target: &str, flags: &str, answer: impl Fn(&str) -> bool) -> Case {
+    trained_on(name, &path("data").join(format!("{table}.csv")), target, flags, answer)
+}
+
+/// As [`trained`], on the table of a file.
+#[expect(clippy::cast_possible_truncation, reason = "exported networks read 32-bit floats")]
+fn trained_on(name: &str, data: &Path, target: &str, flags: &str, answer: impl Fn(&str) -> bool) -> Case {
     let dir = Dir::new();
-    let data = path("data").join(format!("{table}.csv"));
     let data = data.to_str().expect("a path that is text");
     let args = format!("train --target {target} {flags} --executor cpu --steps 400 --checkpoint c -q --data");
     let args: Vec<_> = args.split_whitespace().chain([data]).collect();
@@ -164,9 +171,27 @@ fn trained(name: &str, table: &str, target: &str, flags: &str, answer: impl Fn(&
     dir.run_with(&["predict", "c", "--out", "p.csv", "--data", data]).exits(0);
     let checkpoint = Checkpoint::read(&dir.path("c")).expect("a checkpoint");
     let text = std::fs::read_to_string(data).expect("the table is in the repository");
-    let rows = numbers(&text, |name| name != target).into_iter().map(|x| x as f32).collect();
-    let want = numbers(&dir.read("p.csv"), answer);
-    Case { name: name.into(), network: Network::of(&checkpoint, 0).expect("a network"), rows, want }
+    let network = Network::of(&checkpoint, 0).expect("a network");
+    let categories = |column: &InputColumn| match &column.encoding {
+        Encoding::Index { categories, .. } => categories.clone(),
+        _ => Vec::new(),
+    };
+    let categories: Vec<_> = network.schema.inputs.iter().map(categories).collect();
+    let categories: Vec<_> = categories.iter().map(Vec::as_slice).collect();
+    let rows = numbers(&text, |name| name != target, &categories).into_iter().map(|x| x as f32).collect();
+    let want = numbers(&dir.read("p.csv"), answer, &[]);
+    Case { name: name.into(), network, rows, want }
+}
+
+/// One whose table has texts in four columns of six, each of other categories than the others.
+fn embedded() -> Case {
+    let dir = Dir::new();
+    let row = |i: usize| {
+        format!("a{},{},b{},{},\"c \"\"?*/\n{}\",{},d{}\n", i % 5, i % 7, i * i % 3, (i / 4) % 9, i % 2, i % 11, i % 6)
+    };
+    dir.write("t.csv", &format!("a,x,b,y,c,z,d\n{}", (0..66).map(row).collect::<String>()));
+    let flags = "--categorical embedding --embedding-width 5 --hidden 9,6 --layer-norm";
+    trained_on("embedding", &dir.path("t.csv"), "y", flags, |_| true)
 }
 
 /// All cases.
@@ -189,6 +214,7 @@ fn cases() -> &'static [Case] {
         let class = |name, flags| trained(name, "iris", "species", flags, |name| name.starts_with("p("));
         cases.push(class("class", "--loss softmax_cross_entropy --hidden 9,5"));
         let all = "--hidden 9,9 --layer-norm --residual --encoding fourier --fourier-features 5 --include-input";
+        cases.push(embedded());
         cases.push(class("all", &format!("--loss softmax_cross_entropy {all}")));
         cases
     })
@@ -411,6 +437,7 @@ fn every_stage_is_listed_with_its_tensors() {
                 assert_eq!(json["epsilon"], 1e-6, "epsilon");
             }
             Stage::Activation(activation) => assert_eq!(json["name"], activation.name(), "the activation"),
+            Stage::Embedding(embedder) => panic!("an encoding excludes it: {embedder:?}"),
             Stage::Fork => assert_eq!(json["kind"], "fork", "where the row is kept"),
             Stage::Join => assert_eq!(json["kind"], "join", "where it is added"),
         }
@@ -438,6 +465,32 @@ fn layer_normalization_has_the_names_and_modules_of_pytorch() {
     let network = &everything().network;
     let error = export(network, Format::Safetensors, &options).expect_err("it is no chain");
     assert!(error.to_string().contains("--naming flax"), "{error}");
+}
+
+#[test]
+fn embeddings_have_the_names_of_flax_and_of_pytorch() {
+    let Case { network, .. } = cases().iter().find(|case| case.name == "embedding").expect("it is among the cases");
+    let Stage::Embedding(embedder) = &network.stages[0] else { panic!("{:?}", network.stages[0]) };
+    let json: Value = serde_json::from_slice(&exported("embedding", network, Format::Json)).expect("JSON");
+    assert_eq!(json["stages"][0]["kind"], "embedding", "the first stage");
+    for (naming, part) in [(Naming::Flax, "embedding"), (Naming::Pytorch, "weight")] {
+        let exported = export(network, Format::Safetensors, &options("embedding", naming)).expect("it is written");
+        let (tensors, metadata) = safetensors(&exported.bytes);
+        let stages: Vec<String> = serde_json::from_str(&metadata["stages"]).expect("a list");
+        assert_eq!(stages[..3], ["embedding 0 2 3 5", "dense", "layer_norm"], "stages");
+        for (i, (embedding, table)) in embedder.tables().iter().enumerate() {
+            let tensor = tensor(&tensors, &format!("embeddings.{i}.{part}"));
+            assert_eq!((&tensor.shape[..], &tensor.values), (&[embedding.categories, 5][..], table), "{}", tensor.name);
+            let rows = json["stages"][0]["tables"][i]["embedding"].as_array().expect("rows").clone();
+            let rows: Vec<Vec<f32>> = rows.into_iter().map(|row| serde_json::from_value(row).expect("a row")).collect();
+            assert_eq!(&rows.concat(), table, "table {i} as JSON");
+        }
+        if naming == Naming::Pytorch {
+            let modules: Vec<String> = serde_json::from_str(&metadata["sequential"]).expect("a list");
+            assert_eq!(modules[..2], ["Linear(22, 9)", "LayerNorm(9, eps=1e-6)"], "modules after the embeddings");
+            assert_eq!(tensor(&tensors, "0.weight").shape, [9, 22], "the kernel of the first module");
+        }
+    }
 }
 
 #[test]

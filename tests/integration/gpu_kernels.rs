@@ -16,6 +16,7 @@ use fori::spec::{Activation, Hyperparameters, LayerOptions, Loss, Model, Optimiz
 
 use crate::adapter::{executor, initial, train};
 use crate::common::{assert_close, device, f64s};
+use crate::network::{embedded, write_indices};
 
 const SENTINEL: u32 = 0x7FC0_BEEF;
 const STEPS: usize = 3;
@@ -45,6 +46,8 @@ pub struct Case {
     /// From input to output.
     pub widths: &'static [usize],
     pub options: LayerOptions,
+    /// Column, categories and width of each.
+    pub embeddings: &'static [(usize, usize, usize)],
     pub batch: usize,
     pub activation: Activation,
     pub optimizer: Optimizer,
@@ -62,35 +65,38 @@ use Walk::{Persistent, Recorded};
 #[rustfmt::skip]
 const CASES: [Case; 5] = [
     Case {
-        widths: &[3, 65, 1, 257, 2], options: LayerOptions::NONE, batch: 65, activation: Gelu, optimizer: Adam, table: 0, models: 1,
+        embeddings: &[], widths: &[3, 65, 1, 257, 2], options: LayerOptions::NONE, batch: 65, activation: Gelu, optimizer: Adam, table: 0, models: 1,
         runs: &[
             (Tiles64, Recorded), (Tiles64, Persistent), (Tiles32, Recorded), (Tiles32, Persistent),
             (Broadcast, Recorded), (Broadcast, Persistent),
         ],
     },
     Case {
-        widths: &[1, 1], options: LayerOptions::NONE, batch: 1, activation: Identity, optimizer: Sgd, table: 0, models: 1,
+        embeddings: &[], widths: &[1, 1], options: LayerOptions::NONE, batch: 1, activation: Identity, optimizer: Sgd, table: 0, models: 1,
         runs: &[(Tiles64, Recorded), (Tiles32, Persistent), (Broadcast, Recorded)],
     },
     Case {
-        widths: &[65, 3], options: LayerOptions::NONE, batch: 64, activation: Identity, optimizer: Adam, table: 37, models: 2,
+        embeddings: &[], widths: &[65, 3], options: LayerOptions::NONE, batch: 64, activation: Identity, optimizer: Adam, table: 37, models: 2,
         runs: &[(Tiles64, Persistent), (Tiles32, Recorded), (Broadcast, Persistent)],
     },
     Case {
-        widths: &[257, 3, 65], options: LayerOptions::NONE, batch: 200, activation: Tanh, optimizer: Sgd, table: 500, models: 1,
+        embeddings: &[], widths: &[257, 3, 65], options: LayerOptions::NONE, batch: 200, activation: Tanh, optimizer: Sgd, table: 500, models: 1,
         runs: &[(Tiles64, Recorded), (Broadcast, Persistent)],
     },
     Case {
-        widths: &[5, 66, 1], options: LayerOptions::NONE, batch: 3, activation: Relu, optimizer: Adam, table: 11, models: 2,
+        embeddings: &[], widths: &[5, 66, 1], options: LayerOptions::NONE, batch: 3, activation: Relu, optimizer: Adam, table: 11, models: 2,
         runs: &[(Tiles64, Persistent), (Tiles32, Recorded), (Broadcast, Recorded)],
     },
 ];
 
 impl Case {
+    fn model(&self) -> Model {
+        let model = embedded(self.widths, self.activation, self.embeddings);
+        model.with(self.options.clone()).expect("the network is possible")
+    }
+
     fn plan(&self, products: Products) -> Plan {
-        let (last, inner) = self.widths.split_last().expect("a network has widths");
-        let model = Model::new(inner[0], &inner[1..], *last, self.activation);
-        let model = model.and_then(|model| model.with(self.options.clone())).expect("the network is possible");
+        let model = self.model();
         let source = if self.table == 0 { Source::Linreg } else { Source::Table { rows: self.table } };
         let step = TrainStep::new(model, Loss::Mse, self.optimizer, self.batch, source);
         let step = TrainStep { models: self.models, products, keep_gradients: true, gap: 5, ..step };
@@ -107,11 +113,13 @@ impl Case {
         let (inputs, outputs) = (self.widths[0], self.widths[self.widths.len() - 1]);
         let draw = |seed, count: usize| (0..).take(count).map(|i| Key::from_seed(seed).normal(i)).collect();
         let names = |count: usize| (0..count).map(|i| format!("column{i}")).collect();
+        let mut features: Vec<f32> = draw(100, self.table * inputs);
+        write_indices(&self.model(), &mut features);
         Dataset {
             rows: self.table,
             feature_names: names(inputs),
             target_names: names(outputs),
-            features: draw(100, self.table * inputs),
+            features,
             targets: draw(101, self.table * outputs),
             weights: None,
         }

@@ -22,32 +22,32 @@ const ALL: LayerOptions = LayerOptions { dropout: 0.25, layer_norm: true, residu
 #[rustfmt::skip]
 const CASES: [Case; 6] = [
     Case {
-        widths: &[3, 65, 65, 7, 7, 7, 2], options: ALL, batch: 65, activation: Activation::Gelu,
+        embeddings: &[], widths: &[3, 65, 65, 7, 7, 7, 2], options: ALL, batch: 65, activation: Activation::Gelu,
         optimizer: Optimizer::Adam, table: 0, models: 2,
         runs: &[(Tiles32, Recorded), (Tiles64, Persistent), (Broadcast, Persistent)],
     },
     Case {
-        widths: &[5, 33, 33, 33, 1], options: LayerOptions { layer_norm: false, ..ALL }, batch: 19, activation: Activation::Tanh,
+        embeddings: &[], widths: &[5, 33, 33, 33, 1], options: LayerOptions { layer_norm: false, ..ALL }, batch: 19, activation: Activation::Tanh,
         optimizer: Optimizer::Adam, table: 41, models: 1,
         runs: &[(Tiles64, Recorded), (Broadcast, Persistent)],
     },
     Case {
-        widths: &[6, 18, 18, 1], options: LayerOptions { residual: true, ..LayerOptions::NONE }, batch: 5,
+        embeddings: &[], widths: &[6, 18, 18, 1], options: LayerOptions { residual: true, ..LayerOptions::NONE }, batch: 5,
         activation: Activation::Relu, optimizer: Optimizer::Sgd, table: 0, models: 1,
         runs: &[(Tiles32, Persistent), (Broadcast, Recorded)],
     },
     Case {
-        widths: &[2, 257, 1, 3], options: LayerOptions { layer_norm: true, ..LayerOptions::NONE }, batch: 30,
+        embeddings: &[], widths: &[2, 257, 1, 3], options: LayerOptions { layer_norm: true, ..LayerOptions::NONE }, batch: 30,
         activation: Activation::Sigmoid, optimizer: Optimizer::Adam, table: 9, models: 2,
         runs: &[(Tiles64, Recorded), (Broadcast, Recorded)],
     },
     Case {
-        widths: &[3, 10, 2], batch: 30, activation: Activation::Tanh, optimizer: Optimizer::Adam, table: 0, models: 2,
+        embeddings: &[], widths: &[3, 10, 2], batch: 30, activation: Activation::Tanh, optimizer: Optimizer::Adam, table: 0, models: 2,
         options: LayerOptions { encoding: FOURIER, include_input: true, ..LayerOptions::NONE },
         runs: &[(Tiles32, Persistent), (Broadcast, Recorded), (Broadcast, Persistent)],
     },
     Case {
-        widths: &[5, 10, 1], batch: 9, activation: Activation::Gelu, optimizer: Optimizer::Adam, table: 12, models: 1,
+        embeddings: &[], widths: &[5, 10, 1], batch: 9, activation: Activation::Gelu, optimizer: Optimizer::Adam, table: 12, models: 1,
         options: LayerOptions { encoding: FREQUENCY, ..LayerOptions::NONE },
         runs: &[(Tiles64, Recorded), (Broadcast, Persistent)],
     },

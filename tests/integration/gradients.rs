@@ -41,7 +41,7 @@ fn differences(network: &mut Network, name: &str) -> Vec<f64> {
     tensor.indices().map(&mut derivative).collect()
 }
 
-fn check(model: Model, batch_size: usize) {
+pub fn check(model: Model, batch_size: usize) {
     let what = format!("{model:?} batch {batch_size}");
     let mut network = Network::random(model, batch_size, 3);
     for name in network.parameters() {

@@ -9,7 +9,7 @@ use fori::spec::{Activation, LayerOptions, Loss, Model, Optimizer};
 use naga::Module;
 use naga::valid::ModuleInfo;
 
-use crate::network::{ENCODED, model};
+use crate::network::{ENCODED, embedded, model};
 
 /// The walks of every plan.
 pub const WALKS: [Walk; 2] = [Walk::Recorded, Walk::Persistent];
@@ -84,6 +84,15 @@ pub fn plans() -> Vec<Plan> {
         let step = TrainStep::new(model, Loss::Mse, Optimizer::Adam, 33, Source::Linreg);
         plan(TrainStep { products, clip_norm: matches!(products, Products::Tiled { .. }), ..step })
     }));
+    for products in PRODUCTS {
+        for source in [Source::Table { rows: 442 }, Source::Sequence { rows: 442 }] {
+            let model = embedded(&[5, 9, 65, 2], Activation::Gelu, &[(0, 7, 3), (1, 300, 5), (3, 2, 16)]);
+            let step = TrainStep::new(model, Loss::Mse, Optimizer::Adam, 33, source);
+            let clip_norm = matches!(products, Products::Tiled { .. }) && source.table_rows().is_some();
+            let step = TrainStep { products, clip_norm, ..step };
+            plans.push(plan(if let Source::Sequence { rows } = source { step.answering(rows, 33) } else { step }));
+        }
+    }
     for &sampling in Sampling::ALL {
         for loss in [Loss::Mse, Loss::SoftmaxCrossEntropy] {
             for source in [Source::Table { rows: 442 }, Source::Sequence { rows: 442 }] {

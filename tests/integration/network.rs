@@ -6,7 +6,7 @@ use fori::arenas::Arenas;
 use fori::cpu::Cpu;
 use fori::plan::{Arena, OpKind, Plan, Source, TrainStep};
 use fori::rng::Key;
-use fori::spec::{Activation, Hyperparameters, InputEncoding, LayerOptions, Loss, Model, Optimizer};
+use fori::spec::{Activation, Embedding, Hyperparameters, InputEncoding, LayerOptions, Loss, Model, Optimizer};
 
 use crate::common::{golden, singles};
 
@@ -29,6 +29,21 @@ pub const ENCODED: [LayerOptions; 4] = [
     },
     LayerOptions { encoding: InputEncoding::Frequency { frequencies: 2 }, ..LayerOptions::NONE },
 ];
+/// A model with embeddings: the column, the categories and the width of each.
+pub fn embedded(widths: &[usize], activation: Activation, tables: &[(usize, usize, usize)]) -> Model {
+    let embedding = |&(column, categories, width): &(usize, usize, usize)| Embedding { column, categories, width };
+    model(widths, activation).embed(tables.iter().map(embedding).collect()).expect("the embeddings are possible")
+}
+
+/// Writes indices of categories into the columns of a table that are embedded.
+pub fn write_indices(model: &Model, features: &mut [f32]) {
+    for (row, values) in features.chunks_exact_mut(model.inputs()).enumerate() {
+        for e in &model.embeddings {
+            let index = (7 * row + row / 3 + e.column) % e.categories;
+            values[e.column] = f32::from(u16::try_from(index).expect("test tables are small"));
+        }
+    }
+}
 
 /// A plan that keeps its gradients, with room between its tensors.
 pub fn plan(model: Model, batch_size: usize, loss: Loss) -> Plan {
@@ -95,6 +110,9 @@ impl Network {
             network.set(name, &values);
         };
         draw(&mut network, "x", 1.0);
+        let mut x = singles(&network.get("x"));
+        write_indices(&network.plan.step.model, &mut x);
+        network.set("x", &x);
         draw(&mut network, "y", 1.0);
         for name in network.all() {
             let rows = network.plan.tensor(&name).map_or(1, |t| t.rows);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fori::arenas::Arenas;
-use fori::config::{TableConfig, Task, TrainConfig};
+use fori::config::TableConfig;
 use fori::cpu::CpuExecutor;
 use fori::data::{Tables, load};
 use fori::gpu::Device;
@@ -231,14 +231,4 @@ fn the_learning_rate_falls_on_a_plateau_and_a_resumed_run_keeps_it() {
         let halvings = (first / last).log2();
         assert!(!models.is_empty() || (halvings - halvings.round()).abs() < 1e-9, "{first} to {last} in halves");
     }
-}
-
-#[test]
-fn an_index_of_a_category_is_never_read_as_a_number() {
-    let table = TableConfig::new(path("data/iris.csv"), &["sepal_length"]);
-    let table = TableConfig { categorical: fori::config::Categorical::Embedding, ..table };
-    let config = TrainConfig { task: Task::Table(table), ..TrainConfig::default() };
-    let error = fori::trainer::plan_of(&config, 1).expect_err("there is no such layer");
-    assert!(error.to_string().contains("categorical one_hot"), "how to mend it: {error}");
-    assert_eq!(error.exit_code(), 2, "a usage error");
 }

@@ -46,6 +46,23 @@ fn a_page_is_whole_and_names_nothing_outside_itself() {
 }
 
 #[test]
+fn a_page_trains_embeddings_without_a_map() {
+    let dir = Dir::new();
+    dir.write("t.csv", "a,x,y\nu,2,1\nv,1,0\nw,4,2\nu,3,1\n");
+    dir.run("web --data t.csv --target y --categorical embedding --embedding-width 2 --hidden 4 --out p.html").exits(0);
+    let plan = plan_in(&dir.read("p.html"));
+    assert_eq!(plan["map"], Value::Null, "nothing is between two categories");
+    let table = plan["tensors"].as_array().expect("tensors").last().expect("a tensor");
+    assert_eq!(
+        (&table["name"], &table["shape"]),
+        (&"embeddings.0.embedding".into(), &serde_json::json!([3, 2])),
+        "{table}"
+    );
+    let entries: Vec<_> = plan["train"]["ops"].as_array().expect("ops").iter().map(|op| &op["entry"]).collect();
+    assert!(entries.contains(&&"embedding_update_op".into()), "{entries:?}");
+}
+
+#[test]
 fn what_a_page_cannot_train_is_refused() {
     let dir = Dir::new();
     dir.run("web --ensemble 2 --out p.html").exits(2).says(&["a page trains one model: leave out --ensemble"]);
