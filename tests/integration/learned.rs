@@ -184,6 +184,7 @@ fn what_does_not_fit_is_refused() {
         ("run.safetensors --labels t.csv --out x.svg", 2, "--data"),
         ("damaged.safetensors --out x.svg", 1, "damaged.safetensors"),
         ("none.safetensors --out x.svg", 1, "none.safetensors"),
+        ("none --data t.csv --out x.svg", 1, "none"),
     ] {
         dir.run(&format!("plot {args}")).exits(code).says(&[want]);
         assert!(!dir.path("x.svg").exists(), "no picture after plot {args}");

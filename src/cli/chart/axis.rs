@@ -77,20 +77,24 @@ impl Axis {
         values.into_iter().map(|value| (value, self.format_ext(&value))).collect()
     }
 
-    /// Whether it is labeled with powers of ten: with few of them, values between are as round.
+    /// Whether it is labeled by decades: in less than half of one, values between are as round.
     fn by_decades(&self) -> bool {
-        self.log && (self.high / self.low).log10() >= 1.5
+        self.log && self.high / self.low >= 5.0
     }
 
-    /// Powers of ten, and with `digits` what is between them; by exponents, as plotters takes those below 1e-16 for 0.
+    /// Powers of ten, of few decades also twice and five times as much, with `all` everything between; by exponents, as plotters
+    /// takes those below 1e-16 for 0.
     #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "at most some hundred decades")]
-    fn decades(&self, count: usize, digits: bool) -> Vec<f64> {
+    fn decades(&self, count: usize, all: bool) -> Vec<f64> {
         let (first, last) = (self.low.log10().floor() as i32, self.high.log10().floor() as i32);
         let stride = (last - first + 1).unsigned_abs().div_ceil(count.max(1) as u32) as i32;
-        // The digits between are shown where few decades leave room.
-        let digits = if digits && last - first <= 4 { 1..=9 } else { 1..=1 };
+        let digits: &[f64] = match (self.high / self.low).log10() {
+            decades if all && decades <= 4.0 => &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0],
+            decades if decades < 2.0 => &[1.0, 2.0, 5.0],
+            _ => &[1.0],
+        };
         let exponents = (first..=last).filter(|exponent| exponent.rem_euclid(stride) == 0);
-        let values = exponents.flat_map(|e| digits.clone().map(move |digit| f64::from(digit) * 10.0_f64.powi(e)));
+        let values = exponents.flat_map(|e| digits.iter().map(move |digit| digit * 10.0_f64.powi(e)));
         values.filter(|value| (self.low..=self.high).contains(value)).collect()
     }
 
@@ -133,8 +137,7 @@ impl ValueFormatter<f64> for Axis {
             return name.clone();
         }
         if self.by_decades() {
-            #[expect(clippy::cast_possible_truncation, reason = "at most some hundred decades")]
-            return decade_text(value.log10().round() as i32);
+            return decade_text(*value);
         }
         let step = match self.rounds(Self::LABELS).as_slice() {
             [first, second, ..] => second - first,
@@ -154,12 +157,18 @@ fn on_axis(value: f64, log: bool) -> bool {
     if log { (1e-280..1e280).contains(&value) } else { value.abs() < 1e300 }
 }
 
-/// A power of ten.
-fn decade_text(exponent: i32) -> String {
+/// A digit times a power of ten.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "below 1e5, or at most some hundred decades"
+)]
+fn decade_text(value: f64) -> String {
+    let exponent = (value.log10() + 1e-9).floor() as i32;
     match exponent {
-        -4..=-1 => format!("{:.*}", exponent.unsigned_abs() as usize, 10.0_f64.powi(exponent)),
-        0..=4 => thousands(10_u64.pow(exponent.unsigned_abs())),
-        _ => format!("1e{exponent}"),
+        -4..=-1 => format!("{value:.*}", exponent.unsigned_abs() as usize),
+        0..=4 => thousands(value.round() as u64),
+        _ => format!("{:.0}e{exponent}", value / 10.0_f64.powi(exponent)),
     }
 }
 
@@ -226,6 +235,8 @@ mod tests {
     fn labels_are_round_numbers() {
         assert_eq!(texts(&[0.0, 20_000.0], false), ["0", "5,000", "10,000", "15,000", "20,000"], "steps");
         assert_eq!(texts(&[0.01, 8.0], true), ["0.01", "0.1", "1"], "losses");
+        assert_eq!(texts(&[0.13, 3.1], true), ["0.2", "0.5", "1", "2"], "losses of little more than a decade");
+        assert_eq!(texts(&[1e-7, 1e-6], true), ["1e-7", "2e-7", "5e-7", "1e-6"], "small ones");
         assert_eq!(texts(&[-1.0, 1.0], false), ["−1.0", "−0.5", "0", "0.5", "1.0"], "signs");
     }
 

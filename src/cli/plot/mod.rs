@@ -92,7 +92,7 @@ pub(super) fn run(args: &PlotArgs, matches: &ArgMatches) -> Result<()> {
     let given = Given::of(matches);
     let wrong = |flags: &[&str]| flags.iter().find(|flag| given.has(flag)).map(|flag| flag.replace('_', "-"));
     let Some(checkpoint) = args.files.iter().find(|path| is_checkpoint(path)) else {
-        if let Some(flag) = wrong(&learned::FLAGS) {
+        if let Some(flag) = wrong(&learned::FLAGS).filter(|_| args.files[0].exists()) {
             let text = format!("--{flag} is for a checkpoint, and {} is none", args.files[0].display());
             return Err(Error::Usage(text));
         }
