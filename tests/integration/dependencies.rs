@@ -9,7 +9,7 @@ use crate::common::files;
 const ALLOWED: [(&str, &[&str]); 6] = [
     ("wgpu", &["gpu/"]),
     ("clap", &["cli/"]),
-    ("naga", &["shader.rs"]),
+    ("naga", &["shader/"]),
     ("prost", &["export/", "tensorboard"]),
     ("plotters", &["cli/chart/", "cli/plot/", "cli/bench/"]),
     ("resvg", &["cli/chart/"]),
