@@ -4,16 +4,35 @@
 //! hands the device one step, thousands of recorded steps, or the whole loop as one kernel.
 //!
 //! ```text
-//! command line
-//!   -> config      what a run is, as plain values                    config
-//!   -> specs       model, activation, loss, optimizer, init, rng     spec, rng, data
-//!   -> plan        ops, tiles, layout of the arenas; no device       plan
-//!   -> shader      WGSL of a plan, checked by naga; no device        shader
-//!   -> executor    recorded, persistent (gpu) or cpu                 gpu, cpu, executor
-//!   -> run         chunks: submit, verify, report, start again       run, trainer
-//!   -> outputs     metrics, events, summaries, benchmarks            metrics, tensorboard, bench, cli
-//!   -> afterwards  checkpoints, predictions, exports                 checkpoint, network, export
+//!    flags, TOML, Experiment                      a table, an image, or a built-in task
+//!              |  config                                     |  data
+//!              v                                             v
+//!    +------------------+      +---------------------+      +----------------------+
+//!    | spec, rng        |      | plan                |      | shader               |
+//!    | network, loss,   +----->| ops, tiles, layout  +----->| WGSL of the plan,    |   pure: no device
+//!    | optimizer, init  |      | of the arenas       |      | checked by naga      |
+//!    +------------------+      +----------+----------+      +----------+-----------+
+//!                                         |                            |
+//!                   +---------------------+----------+-----------------+
+//!                   v                                v                 v
+//!           +--------------+                 +--------------+  +---------------+
+//!           | cpu          |                 | recorded     |  | persistent    |      executor, gpu, cpu:
+//!           | plain Rust,  |                 | an op is a   |  | the loop is   |      one list of ops,
+//!           | f32, or f64  |                 | dispatch     |  | one dispatch  |      three ways to walk it
+//!           | as oracle    |                 |              |  |               |
+//!           +-------+------+                 +-------+------+  +-------+-------+
+//!                   +---------------------+----------+-----------------+
+//!                                         v  losses, and how many steps the device counted
+//!           +----------------------------------------------------------------------+
+//!           | run: submit a chunk, verify the count, report, validate, save;       |      run, trainer, recover,
+//!           | go back to the last good state where steps are missing               |      pace, validation
+//!           +----------+----------------------+------------------------+-----------+
+//!                      v                      v                        v
+//!            metrics, tensorboard,       checkpoint ---------->  network: predict, evaluate,
+//!            bench, cli                  (resume goes on)        export, import, web
 //! ```
+//!
+//! Modules import one way only, down this drawing; `wgpu` is named in [`gpu`] alone, `clap` in [`cli`], `naga` in [`shader`].
 //!
 //! Words: a *step* is one parameter update. A *plan* is the train step as data: an ordered list of *ops*, each cut into *tiles*
 //! of one workgroup. An *arena* is a storage buffer by its role. An *executor* runs a plan; a *submission* is one queue submit,

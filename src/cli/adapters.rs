@@ -8,7 +8,10 @@ use crate::gpu::{self, Found};
 
 /// Arguments of `fori adapters`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  fori adapters --json")]
+#[command(
+    after_help = "Discrete GPUs come first, software adapters last; --adapter and --backend of other commands choose among them. An \
+                         adapter that cannot train is listed with the reason.\n\nExample:\n  fori adapters --json"
+)]
 pub(super) struct AdaptersArgs {
     /// Print one JSON array on stdout.
     #[arg(long)]

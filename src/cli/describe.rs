@@ -10,7 +10,9 @@ use crate::error::Result;
 
 /// Arguments of `fori data`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  fori data table.csv")]
+#[command(
+    after_help = "The table is read as `fori train --data` reads it; nothing is trained.\n\nExample:\n  fori data table.csv"
+)]
 pub(super) struct DescribeArgs {
     /// The table, in any format of fori train --data.
     #[arg(value_name = "FILE")]

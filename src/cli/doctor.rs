@@ -10,7 +10,10 @@ use crate::gpu::{self, AdapterChoice};
 
 /// Arguments of `fori doctor`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  fori doctor\n  fori doctor --adapter nvidia --json > report.json")]
+#[command(
+    after_help = "It runs each kernel and a short training and compares them with a reference in 64-bit floats on the processor, and \
+                         probes the driver for limits that it does not tell. It exits with 1 when something is wrong.\n\nExamples:\n  fori doctor\n  fori doctor --adapter nvidia --json > report.json"
+)]
 pub(super) struct DoctorArgs {
     /// Check the adapter whose name or driver contains this text; `fori adapters` lists them.
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]

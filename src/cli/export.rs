@@ -48,7 +48,8 @@ use crate::{files, web};
 pub(super) struct ExportArgs {
     /// The checkpoint of a run.
     checkpoint: PathBuf,
-    /// onnx, safetensors, npz, c, json, wgsl or web [default: by the end of the name of --out, where .h is c and .html is web]
+    /// Format: onnx, safetensors, npz, c, json, wgsl or web [default: by the end of the name of --out, where .h is c and .html
+    /// is web]
     #[arg(long, value_name = "NAME", value_parser = target)]
     format: Option<Target>,
     /// Where it is written; without it, on stdout.

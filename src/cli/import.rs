@@ -24,10 +24,8 @@ use crate::network::Naming;
 /// are those of a network on standardized inputs, unless --no-standardize is given. All models of an ensemble or a sweep
 /// start from the same weights.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  fori import weights.safetensors --data table.csv --target price --hidden 128,128 --out start.safetensors\n  \
-        fori train --resume start.safetensors --steps 5000"
-)]
+#[command(after_help = "Examples:\n  fori import weights.safetensors --hidden 128,128 --out start.safetensors\n  \
+        fori train --resume start.safetensors --steps 5000")]
 pub(super) struct ImportArgs {
     /// The weights, a safetensors file.
     weights: PathBuf,

@@ -41,7 +41,16 @@ use resume::Given;
 
 /// Train small neural networks on any GPU through WebGPU, with the whole loop on the device.
 #[derive(Debug, Parser)]
-#[command(name = "fori", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    name = "fori",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    after_help = "Results go to stdout, all else to stderr. Exit codes: 0 done, 1 failed, 2 usage, 3 diverged, 130 interrupted.\n\n\
+                  Examples:\n  fori train\n  \
+                  fori train --data table.csv --target price --validation 0.2 --checkpoint run.safetensors\n  \
+                  fori predict run.safetensors --data new.csv --out predicted.csv\n  fori COMMAND --help"
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -183,5 +192,29 @@ mod tests {
         let cli = Cli::from_arg_matches(&matches).expect("the flags fit their struct");
         let Command::Train(args) = &cli.command else { panic!("expected train, got {cli:?}") };
         assert_eq!(args.config().expect("the defaults are possible"), TrainConfig::default(), "config of `fori train`");
+    }
+
+    #[test]
+    fn every_command_has_an_example_and_every_flag_a_sentence() {
+        let mut fori = command();
+        fori.build();
+        for command in fori.get_subcommands().filter(|command| command.get_name() != "help") {
+            let name = command.get_name();
+            let help = command.clone().render_long_help().to_string();
+            let (_, examples) = help.split_once("Example").unwrap_or_else(|| panic!("{name} --help has no example"));
+            assert!(examples.contains(&format!("\n  fori {name}")), "the example of {name}: {examples}");
+            // A longer line is broken by the terminal, and no command any more.
+            let longest = examples.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+            assert!(longest < 100, "an example of {name} has {longest} characters: {examples}");
+            for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
+                let text = arg.get_help().map(ToString::to_string).unwrap_or_default();
+                let (first, last) = (text.chars().next(), text.chars().last());
+                let begins = first.is_some_and(char::is_uppercase);
+                // clap takes the period away.
+                let ends = last.is_some_and(|c| c.is_alphanumeric() || ")]`\"".contains(c));
+                let words = text.split_whitespace().count();
+                assert!(begins && ends && words >= 2, "{name} --{} says {text:?}", arg.get_id());
+            }
+        }
     }
 }

@@ -13,7 +13,10 @@ use crate::trainer::plan_of;
 
 /// Arguments of `fori plan`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  fori plan --hidden 32,32\n  fori plan --executor persistent --wgsl > step.wgsl")]
+#[command(
+    after_help = "Nothing is trained. The kernels are those of the adapter that training would take, and the portable ones where there \
+                         is none.\n\nExamples:\n  fori plan --hidden 32,32\n  fori plan --executor persistent --wgsl > step.wgsl"
+)]
 pub(super) struct PlanArgs {
     #[command(flatten)]
     model: ModelArgs,

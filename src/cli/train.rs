@@ -127,7 +127,9 @@ impl DeviceArgs {
 /// Arguments of `fori train`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fori train\n  fori train --data table.csv --target price --hidden 128,128 --steps 50000\n  fori train experiment.toml --seed 1"
+    after_help = "Without --data or --image it trains the built-in task linreg. The summary goes to stdout, progress and notes to stderr. \
+                  Ctrl-C ends the run after its chunk, with summary and checkpoint. Exit codes: 0 done, 1 failed, 2 usage, 3 diverged, \
+                  130 interrupted.\n\nExamples:\n  fori train\n  fori train --data table.csv --target price --hidden 128,128 --steps 50000\n  fori train experiment.toml --seed 1"
 )]
 pub(super) struct TrainArgs {
     /// Take what the flags leave out from a TOML file. Its keys are the names of flags with underscores; relative paths in it

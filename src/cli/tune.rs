@@ -11,7 +11,11 @@ use crate::tune;
 
 /// Arguments of `fori tune`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  fori tune --hidden 128,128 --batch-size 256")]
+#[command(
+    after_help = "It times each executor with each variant of the kernels, finds its steps per submission, prints all by their \
+                  speed, and keeps the fastest in the cache of the user: by adapter, driver, network, batch size, models and submit budget.\n\n\
+                  Example:\n  fori tune --hidden 128,128 --batch-size 256"
+)]
 pub(super) struct TuneArgs {
     #[command(flatten)]
     model: ModelArgs,

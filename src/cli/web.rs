@@ -15,7 +15,9 @@ use crate::{files, web};
 /// Arguments of `fori web`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fori web --out page.html\n  fori web --image photo.png --hidden 64,64 --activation sin --out photo.html"
+    after_help = "The page has start, pause, the losses, a picture of what is learned where there are one or two inputs, and the weights as \
+                  safetensors. The rows that are trained on become part of it. `fori export --format web` makes a page of a checkpoint.\
+                  \n\nExamples:\n  fori web --out page.html\n  fori web --image photo.png --hidden 64,64 --activation sin --out photo.html"
 )]
 pub(super) struct WebArgs {
     #[command(flatten)]

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use etcetera::base_strategy::{BaseStrategy as _, choose_native_strategy};
+
 use super::Tuned;
 use crate::error::{Error, Result};
 use crate::files;
@@ -31,7 +33,8 @@ pub fn cache_key(adapter: &AdapterSummary, plan: &Plan, budget: Duration) -> Str
 
 /// The cache file: `fori/tune.json` under the user's cache folder; `None` where there is no such folder.
 pub fn cache_path() -> Option<PathBuf> {
-    dirs::cache_dir().map(|dir| dir.join("fori").join("tune.json"))
+    let folders = choose_native_strategy().ok()?;
+    Some(folders.cache_dir().join("fori").join("tune.json"))
 }
 
 /// The entries of a cache file.

@@ -20,7 +20,11 @@ use report::Heading;
 
 /// Arguments of `fori bench`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  fori bench\n  fori bench --hidden 32,32 --markdown --plot speed.svg")]
+#[command(
+    after_help = "The rows of the table take turns: one submission per op, one per step, more and more steps per submission, \
+                  the loop as one kernel, an ensemble, and the processor. Only rows of one table can be compared.\n\n\
+                  Examples:\n  fori bench\n  fori bench --hidden 32,32 --markdown --plot speed.svg"
+)]
 pub(super) struct BenchArgs {
     #[command(flatten)]
     model: ModelArgs,
