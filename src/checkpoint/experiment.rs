@@ -54,7 +54,8 @@ enum TaskRecord {
     Image { config: ImageConfig, data: Fingerprint },
 }
 
-/// What tells a table from another: its rows, and a checksum of the names and of the numbers as they are trained on.
+/// What tells a table from another: its rows, and a checksum of the schema, with the names of categories and classes, and of
+/// the numbers as they are trained on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fingerprint {
@@ -67,6 +68,9 @@ impl Fingerprint {
     fn of(tables: Option<&Tables>) -> Self {
         let sets = tables.into_iter().flat_map(|tables| std::iter::once(&tables.train).chain(&tables.validation));
         let mut sum = Checksum::default();
+        if let Some(tables) = tables {
+            sum.text(&serde_json::to_string(&tables.schema).unwrap_or_default());
+        }
         for set in sets {
             for name in set.feature_names.iter().chain(&set.target_names) {
                 sum.text(name);
@@ -227,7 +231,7 @@ impl StoredExperiment {
         let other = rows.iter().find(|(found, was, _)| found != was);
         let what = match other {
             Some((found, was, what)) => format!("it has {found} rows, and {was} {what}"),
-            None if found.checksum != data.checksum => "its columns or numbers are others".into(),
+            None if found.checksum != data.checksum => "its columns, categories or numbers are others".into(),
             None => return Ok(()),
         };
         let path = config.task.table().map_or_else(Default::default, |table| table.path.clone());

@@ -79,7 +79,9 @@ fn the_table_must_be_the_same_but_may_move() {
     dir.run(&format!("train {TINY} --data t.csv --target y --steps 20 --checkpoint c -q")).exits(0);
     dir.run("train --resume c --data moved.csv --target y --steps 30 -q").exits(0);
     let refused = "not the table of the checkpoint";
-    for (name, why) in [("more", "4 rows, and 3"), ("other", "numbers are others"), ("renamed", "columns or numbers")] {
+    for (name, why) in
+        [("more", "4 rows, and 3"), ("other", "numbers are others"), ("renamed", "columns, categories or numbers")]
+    {
         let ran = dir.run(&format!("train --resume c --data {name}.csv --target y --steps 40"));
         ran.exits(1).says(&[&format!("--data {name}.csv"), refused, why]);
     }
@@ -87,6 +89,22 @@ fn the_table_must_be_the_same_but_may_move() {
     dir.run("train --resume c --inputs 2").exits(2).says(&["--inputs 2 contradicts", "the table moved.csv"]);
     std::fs::remove_file(dir.path("moved.csv")).expect("it is there");
     dir.run("train --resume c --steps 40").exits(1).says(&["--data moved.csv: "]);
+}
+
+#[test]
+fn categories_and_classes_must_have_the_same_names() {
+    let dir = Dir::new();
+    let table = "k,y\np,1\nq,2\np,3\nr,4\n";
+    dir.write("t.csv", table).write("u.csv", &table.replace('q', "s"));
+    dir.run(&format!("train {TINY} --data t.csv --target y --categorical embedding --steps 20 --checkpoint e -q"))
+        .exits(0);
+    dir.run(&format!("train {TINY} --data t.csv --target k --loss softmax_cross_entropy --steps 20 --checkpoint c -q"))
+        .exits(0);
+    for checkpoint in ["e", "c"] {
+        dir.run(&format!("train --resume {checkpoint} --steps 90 -q")).exits(0);
+        let ran = dir.run(&format!("train --resume {checkpoint} --data u.csv --steps 99"));
+        ran.exits(1).says(&["--data u.csv", "not the table of the checkpoint", "categories"]);
+    }
 }
 
 #[test]

@@ -192,7 +192,7 @@ fn a_checkpoint_becomes_a_page_or_says_why_not() {
     }
     dir.run("train --executor cpu --data t.csv --target y --hidden 3 --steps 5 --checkpoint d -q").exits(0);
     dir.write("t.csv", "a,y\n1,2\n2,3\n3,6\n");
-    let other = ["--data t.csv: not the table of the checkpoint", "its columns or numbers are others"];
+    let other = ["--data t.csv: not the table of the checkpoint", "its columns, categories or numbers are others"];
     dir.run("export d --format web --out p.html").exits(1).says(&other);
 }
 
