@@ -45,11 +45,6 @@ fn encoded_input(b: u32, column: u32) -> f32 {
     return params[model * PARAMS_SIZE + e.table + category_of(e, b) * e.vectors + c / 4u][c % 4u];
 }
 
-// Input i of row b.
-fn input_of(b: u32, i: u32) -> f32 {
-    return activations[model * ACTIVATIONS_SIZE + X + b * X_VECTORS + i / 4u][i % 4u];
-}
-
 fn category_of(e: Embedding, b: u32) -> u32 {
     return min(u32(input_of(b, e.column)), e.categories - 1u);
 }
@@ -90,14 +85,7 @@ fn four_columns(row: u32, column: u32, vectors: u32) -> vec4<f32> {
     return select(two, vec4<f32>(two.yzw, after), (column & 1u) != 0u);
 }
 
-// The ops in the persistent loop.
-fn after_sample(lane: u32) {
-    for (var tile = 0u; tile < ENCODE_TILES; tile++) {
-        encode(tile, lane);
-    }
-    synchronize();
-}
-
+// The op in the persistent loop.
 fn update_embeddings(lane: u32) {
     for (var tile = 0u; tile < EMBEDDING_TILES; tile++) {
         embedding_update(tile, lane);

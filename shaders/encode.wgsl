@@ -30,16 +30,3 @@ fn encode(tile: u32, lane: u32) {
     let all = keep_columns(select(encoded, kept, column < vec4<u32>(KEPT_INPUTS)), v, first.inputs);
     activations[model * ACTIVATIONS_SIZE + first.input + index] = select(vec4<f32>(), all, b < BATCH);
 }
-
-// Input i of row b.
-fn input_of(b: u32, i: u32) -> f32 {
-    return activations[model * ACTIVATIONS_SIZE + X + b * X_VECTORS + i / 4u][i % 4u];
-}
-
-// The op in the persistent loop.
-fn after_sample(lane: u32) {
-    for (var tile = 0u; tile < ENCODE_TILES; tile++) {
-        encode(tile, lane);
-    }
-    synchronize();
-}

@@ -2,7 +2,7 @@
 //!
 //! Invariant: nothing of it shows in a result, because the chosen executor gets the initial arenas again.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde::Serialize;
 
@@ -43,8 +43,8 @@ pub struct Candidates<'a> {
     pub steps: u64,
 }
 
-/// The least time that one measurement takes.
-const MEASURE: Duration = Duration::from_millis(30);
+/// The least time that one measurement takes, in microseconds.
+const MEASURE_US: f64 = 30_000.0;
 
 /// A run that `recorded` finishes in this many seconds is not worth compiling another kernel for.
 const SHORT_RUN: f64 = 3.0;
@@ -128,23 +128,32 @@ impl Candidates<'_> {
     }
 }
 
+/// The steps that the first model of an executor has made.
+pub(crate) fn finished_steps(executor: &mut dyn Executor) -> Result<u64> {
+    Ok(executor.read()?.state.first().map_or(0, |state| u64::from(state[0])))
+}
+
+/// Microseconds per step of a chunk, from when it is handed over to when its results are there.
+pub(crate) fn us_per_step(executor: &mut dyn Executor, chunk: Chunk) -> Result<f64> {
+    let start = Instant::now();
+    executor.enqueue(chunk)?;
+    executor.collect()?;
+    #[expect(clippy::cast_precision_loss, reason = "a small number")]
+    Ok(start.elapsed().as_secs_f64() * 1e6 / chunk.steps as f64)
+}
+
 /// Microseconds per step of an executor, after a first chunk that compiles. The state moves on from where it is.
 pub(crate) fn measure(executor: &mut dyn Executor) -> Result<f64> {
-    let from = executor.read()?.state.first().map_or(0, |state| u64::from(state[0]));
-    let mut run = |first_step: u64, steps: usize| -> Result<Duration> {
-        let start = Instant::now();
-        executor.enqueue(Chunk { first_step, steps, iters_per_submit: steps })?;
-        executor.collect()?;
-        Ok(start.elapsed())
-    };
-    run(from, 1)?;
-    let (mut done, mut steps) = (from + 1, 1);
+    let mut first_step = finished_steps(executor)?;
+    us_per_step(executor, Chunk { first_step, steps: 1, iters_per_submit: 1 })?;
+    first_step += 1;
+    let mut steps = 1;
     loop {
-        let took = run(done, steps)?;
-        done += steps as u64;
-        if took >= MEASURE || steps >= 4096 {
-            #[expect(clippy::cast_precision_loss, reason = "a small number")]
-            return Ok(took.as_secs_f64() * 1e6 / steps as f64);
+        let us = us_per_step(executor, Chunk { first_step, steps, iters_per_submit: steps })?;
+        first_step += steps as u64;
+        #[expect(clippy::cast_precision_loss, reason = "a small number")]
+        if us * steps as f64 >= MEASURE_US || steps >= 4096 {
+            return Ok(us);
         }
         steps *= 2;
     }

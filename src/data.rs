@@ -39,6 +39,7 @@ use apply::Rows;
 pub use describe::{Contents, Description};
 use fit::{Fit, Roles};
 pub use frame::{Column, Frame, Texts, Values};
+pub(crate) use image::center;
 pub(crate) use names::closest;
 pub use schema::Schema;
 use source::Format;

@@ -35,17 +35,12 @@ enum Written<'a> {
 impl<'a> Written<'a> {
     fn new(flag: &str, path: &'a Path, bytes: &'a [u8]) -> Result<Self> {
         let refuse = |text: String| Error::Usage(format!("{flag} {}: {text}", path.display()));
-        if path.is_dir() || path.file_name().is_none() {
-            return Err(refuse("expected a file, found a folder; add the name of a file".into()));
-        }
+        check(path).map_err(refuse)?;
         if path.metadata().is_ok_and(|found| !found.is_file()) {
             return Ok(Self::Stream(path, bytes));
         }
         let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         let folder = folder_of(&target);
-        if !folder.is_dir() {
-            return Err(refuse(format!("there is no folder {}; make it first", folder.display())));
-        }
         let file = partial(&folder, OsStr::new("."));
         let mut file = file.map_err(|e| refuse(format!("its folder cannot be written: {e}")))?;
         file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(|e| Error::io(&target, e))?;
@@ -58,6 +53,15 @@ impl<'a> Written<'a> {
             Self::Stream(path, bytes) => std::fs::write(path, bytes).map_err(|e| Error::io(path, e)),
         }
     }
+}
+
+/// Why there can be no file of this name, if there cannot; nothing is written.
+pub(crate) fn check(path: &Path) -> std::result::Result<(), String> {
+    if path.is_dir() || path.file_name().is_none() {
+        return Err("expected a file, found a folder; add the name of a file".into());
+    }
+    let folder = folder_of(&path.canonicalize().unwrap_or_else(|_| path.to_path_buf()));
+    if folder.is_dir() { Ok(()) } else { Err(format!("there is no folder {}; make it first", folder.display())) }
 }
 
 /// What the name of a half-written file ends with.

@@ -95,10 +95,9 @@ impl Console {
             say(&tables.summary);
         }
         let model = &trainer.plan().step.model;
-        let widths: Vec<_> = model.widths.iter().map(ToString::to_string).collect();
         let place = trainer.adapter().map_or("this processor".into(), ToString::to_string);
         let count = if self.members.len() == 1 { String::new() } else { format!("{} models of ", self.members.len()) };
-        let network = format!("{count}[{}] ({} parameters)", widths.join(", "), model.parameter_count());
+        let network = format!("{count}[{}] ({} parameters)", model.widths_text(", "), model.parameter_count());
         let place = format!("executor {} on {place}", trainer.executor());
         let first = trainer.first_step();
         let resuming = if first == 0 { String::new() } else { format!("from step {first} on, ") };

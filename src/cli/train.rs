@@ -311,8 +311,7 @@ pub(super) fn run(args: &TrainArgs, matches: &ArgMatches) -> Result<()> {
 /// What was trained, for a chart.
 fn title(trained: &Trained) -> String {
     let step = &trained.plan.step;
-    let widths: Vec<_> = step.model.widths.iter().map(ToString::to_string).collect();
-    format!("[{}], {} with {}", widths.join(", "), step.loss, step.optimizer)
+    format!("[{}], {} with {}", step.model.widths_text(", "), step.loss, step.optimizer)
 }
 
 /// The error that a run ends with, if it does.

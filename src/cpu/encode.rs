@@ -18,7 +18,7 @@ pub(super) fn encode_row<T: Real>(
     if model.embeddings.is_empty() {
         return encode(model, frequencies, row, out, waves);
     }
-    embed(&model.embeddings, row, out, |i, category, place| {
+    embed(model.embeddings.iter(), row, out, |i, category, place| {
         let e = &plan.tables[i];
         place.copy_from_slice(&params[4 * (e.table + category * e.row_vectors())..][..e.of.width]);
     });
@@ -68,14 +68,14 @@ pub(crate) fn waves<T: Real>(turns: &[T], sines: &mut [T], cosines: &mut [T]) {
 
 /// Writes what the first layer reads of `row` to `out`: numbers as they are, and in the place of the index of a category what
 /// `table_row(i, category, place)` writes for embedding `i`.
-pub(crate) fn embed<T: Real>(
-    embeddings: &[Embedding],
+pub(crate) fn embed<'a, T: Real>(
+    embeddings: impl Iterator<Item = &'a Embedding>,
     row: &[T],
     out: &mut [T],
     table_row: impl Fn(usize, usize, &mut [T]),
 ) {
     let (mut done, mut out) = (0, out);
-    for (i, e) in embeddings.iter().enumerate() {
+    for (i, e) in embeddings.enumerate() {
         let (numbers, rest) = out.split_at_mut(e.column - done);
         numbers.copy_from_slice(&row[done..e.column]);
         let (place, rest) = rest.split_at_mut(e.width);

@@ -24,7 +24,7 @@ use crate::spec::Hyperparameters;
 use fast::Fast;
 use oracle::Oracle;
 
-pub(crate) use encode::{encode, waves};
+pub(crate) use encode::{embed, encode, waves};
 pub use predict::loss_over;
 pub(crate) use predict::normalize;
 

@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::encode::{embed, encode, waves};
+use super::encode::{encode_row, waves};
 use crate::arenas::Arenas;
 use crate::data::Dataset;
-use crate::plan::{Plan, activation_of, w0_of};
+use crate::plan::{Arena, Plan, activation_of, w0_of};
 use crate::real::{Real, lit};
 use crate::spec::{FREQUENCIES, NORM_EPS};
 
@@ -16,8 +16,8 @@ struct Weights<T> {
     norms: Vec<(Vec<T>, Vec<T>)>,
     /// Those of random Fourier features.
     frequencies: Vec<T>,
-    /// That of each embedding, row-major.
-    tables: Vec<Vec<T>>,
+    /// All parameters, as the plan lays them out.
+    params: Vec<T>,
 }
 
 impl<T: Real> Weights<T> {
@@ -26,24 +26,17 @@ impl<T: Real> Weights<T> {
         let layer = |i| (tensor(format!("layers.{i}.kernel")), tensor(format!("layers.{i}.bias")));
         let norm = |i| (tensor(format!("norms.{i}.scale")), tensor(format!("norms.{i}.bias")));
         let norms = (0..plan.layers.len()).filter(|&i| plan.step.model.has_norm(i)).map(norm).collect();
-        let table = |i| tensor(format!("embeddings.{i}.embedding"));
-        let tables = (0..plan.tables.len()).map(table).collect();
+        let params = &arenas.scalars[Arena::Params as usize][Arenas::<f32>::base(plan, Arena::Params, model)..];
+        let params = params[..4 * plan.sizes.of(Arena::Params)].iter().map(|&v| lit(f64::from(v))).collect();
         let layers = (0..plan.layers.len()).map(layer).collect();
-        Self { layers, norms, frequencies: tensor(FREQUENCIES.into()), tables }
+        Self { layers, norms, frequencies: tensor(FREQUENCIES.into()), params }
     }
 
     /// The output for one row of the input.
     fn predict(&self, plan: &Plan, row: &[f32]) -> Vec<T> {
         let row: Vec<T> = row.iter().map(|&v| lit(f64::from(v))).collect();
         let mut h = vec![T::zero(); plan.layers[0].inputs];
-        let model = &plan.step.model;
-        if model.embeddings.is_empty() {
-            encode(model, &self.frequencies, &row, &mut h, waves);
-        } else {
-            embed(&model.embeddings, &row, &mut h, |i, category, place| {
-                place.copy_from_slice(&self.tables[i][category * place.len()..][..place.len()]);
-            });
-        }
+        encode_row(plan, &self.params, &self.frequencies, &row, &mut h, waves);
         for (layer, (kernel, bias)) in self.layers.iter().enumerate() {
             let mut z = bias.clone();
             for (x, weights) in h.iter().zip(kernel.chunks_exact(bias.len())) {

@@ -33,14 +33,13 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Frame> {
     let rows = pixels.bytes.len() / pixels.channels;
     let height = rows / pixels.width;
     let column = |name: &str, values: Vec<f64>| Column::new(name, Values::Numbers(values));
-    let place = |at: usize, of: usize| (2.0 * number(at) + 1.0) / number(of) - 1.0;
     let color = |channel: usize| {
         let channel = if pixels.channels < 3 { 0 } else { channel };
         pixels.bytes.iter().skip(channel).step_by(pixels.channels).map(|&byte| f64::from(byte) / 255.0).collect()
     };
     let columns = vec![
-        column("x", (0..rows).map(|i| place(i % pixels.width, pixels.width)).collect()),
-        column("y", (0..rows).map(|i| place(i / pixels.width, height)).collect()),
+        column("x", (0..rows).map(|i| center(i % pixels.width, pixels.width)).collect()),
+        column("y", (0..rows).map(|i| center(i / pixels.width, height)).collect()),
         column("r", color(0)),
         column("g", color(1)),
         column("b", color(2)),
@@ -48,6 +47,11 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Frame> {
     let mut frame = Frame::new(path, columns, Places::Rows(rows));
     frame.targets = ["r", "g", "b"].map(String::from).into();
     Ok(frame)
+}
+
+/// Where the center of pixel `at` of a row or column of `of` pixels is, from -1 to 1.
+pub(crate) fn center(at: usize, of: usize) -> f64 {
+    (2.0 * number(at) + 1.0) / number(of) - 1.0
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a count of pixels is far below 2^53")]

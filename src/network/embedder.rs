@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::cpu::embed;
 use crate::spec::Embedding;
 
 /// Gives the inputs in order, and in the place of each index of a category a row of its table.
@@ -50,7 +51,7 @@ impl Embedder {
 
     /// Width of a row that it gives.
     pub fn outputs(&self) -> usize {
-        self.parts().iter().map(Part::width).sum()
+        self.tables.iter().fold(self.inputs - self.tables.len(), |sum, (embedding, _)| sum + embedding.width)
     }
 
     /// What it gives, in order.
@@ -67,16 +68,12 @@ impl Embedder {
     }
 
     pub(super) fn forward(&self, row: &[f64]) -> Vec<f64> {
-        let mut embedded = Vec::with_capacity(self.outputs());
-        for part in self.parts() {
-            match part {
-                Part::Numbers(inputs) => embedded.extend_from_slice(&row[inputs]),
-                Part::Row { embedding, table, .. } => {
-                    let row = embedding.category(row[embedding.column]) * embedding.width;
-                    embedded.extend(table[row..][..embedding.width].iter().map(|&v| f64::from(v)));
-                }
-            }
-        }
+        let mut embedded = vec![0.0; self.outputs()];
+        let embeddings = self.tables.iter().map(|(embedding, _)| embedding);
+        embed(embeddings, row, &mut embedded, |i, category, place| {
+            let from = &self.tables[i].1[category * place.len()..];
+            place.iter_mut().zip(from).for_each(|(to, &from)| *to = f64::from(from));
+        });
         embedded
     }
 }

@@ -145,11 +145,10 @@ impl Plan {
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let step = &self.step;
-        let widths: Vec<_> = step.model.widths.iter().map(ToString::to_string).collect();
         writeln!(
             f,
             "{} {}{}{} {} {} batch {} models {} ({} parameters each, {} kernels)",
-            widths.join("-"),
+            step.model.widths_text("-"),
             step.model.activation,
             step.model.options,
             step.model.embedding_text(),

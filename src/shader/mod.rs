@@ -67,9 +67,9 @@ const BROADCAST: &[File] = files![
     "broadcast/dense_update.wgsl"
 ];
 const LAYER_NORM: &[File] = files!["layer_norm.wgsl"];
-const EMBEDDING: &[File] = files!["embedding.wgsl"];
-const FOURIER: &[File] = files!["encode.wgsl", "encode_fourier.wgsl"];
-const FREQUENCY: &[File] = files!["encode.wgsl", "encode_frequency.wgsl"];
+const EMBEDDING: &[File] = files!["encoded.wgsl", "embedding.wgsl"];
+const FOURIER: &[File] = files!["encoded.wgsl", "encode.wgsl", "encode_fourier.wgsl"];
+const FREQUENCY: &[File] = files!["encoded.wgsl", "encode.wgsl", "encode_frequency.wgsl"];
 const RECORDED: &[File] = files!["recorded.wgsl"];
 const PERSISTENT: &[File] = files!["persistent.wgsl"];
 

@@ -116,6 +116,11 @@ impl Model {
         }
     }
 
+    /// The widths with `between` between them.
+    pub fn widths_text(&self, between: &str) -> String {
+        self.widths.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
+    }
+
     /// Categories and width of each embedding in a message, with a blank before it; empty where there is none.
     pub fn embedding_text(&self) -> String {
         let tables: Vec<_> = self.embeddings.iter().map(|e| format!("{}x{}", e.categories, e.width)).collect();

@@ -3,12 +3,12 @@
 
 mod cache;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::arenas::Arenas;
-use crate::calibrate::{Candidates, Choice, measure};
+use crate::calibrate::{Candidates, Choice, finished_steps, measure, us_per_step};
 use crate::config::{ExecutorChoice, TrainConfig};
 use crate::error::{Error, Result};
 use crate::executor::{Chunk, Executor as _};
@@ -123,15 +123,12 @@ fn submissions(executor: &mut GpuExecutor, most: f64) -> Result<Vec<(usize, f64)
     let most = (most as usize).clamp(1, executor.capacity());
     let mut sizes: Vec<_> =
         (0..4).map(|k| most >> (2 * k)).filter(|&steps| steps > 0).map(|steps| (steps, Vec::new())).collect();
-    let mut first_step = executor.read()?.state.first().map_or(0, |state| u64::from(state[0]));
+    let mut first_step = finished_steps(executor)?;
     for _ in 0..ROUNDS {
         for (iters_per_submit, times) in &mut sizes {
-            let start = Instant::now();
-            executor.enqueue(Chunk { first_step, steps: most, iters_per_submit: *iters_per_submit })?;
-            executor.collect()?;
+            let chunk = Chunk { first_step, steps: most, iters_per_submit: *iters_per_submit };
+            times.push(us_per_step(executor, chunk)?);
             first_step += most as u64;
-            #[expect(clippy::cast_precision_loss, reason = "a small number")]
-            times.push(start.elapsed().as_secs_f64() * 1e6 / most as f64);
         }
     }
     let mut medians: Vec<_> = sizes.iter().map(|(steps, times)| (*steps, median(times))).collect();

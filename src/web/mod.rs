@@ -145,8 +145,7 @@ fn write(config: &TrainConfig, member: Member, from: Option<(&Checkpoint, usize)
 /// The HTML around the plan.
 fn render(config: &TrainConfig, plan: &Plan, first: u64, json: &str) -> String {
     let step = &plan.step;
-    let widths: Vec<_> = step.model.widths.iter().map(ToString::to_string).collect();
-    let title = format!("{} on {}", widths.join("-"), task_name(config));
+    let title = format!("{} on {}", step.model.widths_text("-"), task_name(config));
     let goes_on = if first == 0 { String::new() } else { format!(" It goes on from step {first} of a checkpoint.") };
     let summary = format!(
         "{} parameters: {}, {}, {}, batches of {}.{goes_on}",

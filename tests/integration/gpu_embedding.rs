@@ -8,7 +8,7 @@ use crate::adapter::{WALKS, executor, initial, member};
 use crate::common::device;
 use crate::cpu::small_table;
 use crate::gpu_bits::assert_same_bits;
-use crate::gpu_kernels::{Case, Kernels, check_all};
+use crate::gpu_kernels::{Case, Kernels, kernels_match_the_oracle};
 use crate::network::{embedded, write_indices};
 
 use Kernels::{Broadcast, Tiles32, Tiles64};
@@ -35,20 +35,7 @@ const CASES: [Case; 3] = [
     },
 ];
 
-#[test]
-fn tiles_of_64_match_the_oracle() {
-    check_all(&CASES, Tiles64);
-}
-
-#[test]
-fn tiles_of_32_match_the_oracle() {
-    check_all(&CASES, Tiles32);
-}
-
-#[test]
-fn broadcasts_match_the_oracle() {
-    check_all(&CASES, Broadcast);
-}
+kernels_match_the_oracle!(&CASES);
 
 /// The last batch of an epoch is short here. The second plan has all that there is around embeddings.
 #[test]

@@ -234,17 +234,25 @@ pub fn check_all(cases: &[Case], kernels: Kernels) {
     }
 }
 
-#[test]
-fn tiles_of_64_match_the_oracle() {
-    check_all(&CASES, Tiles64);
-}
+/// A test for the kernels of each kind, which checks the runs of these cases that have them.
+macro_rules! kernels_match_the_oracle {
+    ($cases:expr) => {
+        #[test]
+        fn tiles_of_64_match_the_oracle() {
+            $crate::gpu_kernels::check_all($cases, $crate::gpu_kernels::Kernels::Tiles64);
+        }
 
-#[test]
-fn tiles_of_32_match_the_oracle() {
-    check_all(&CASES, Tiles32);
-}
+        #[test]
+        fn tiles_of_32_match_the_oracle() {
+            $crate::gpu_kernels::check_all($cases, $crate::gpu_kernels::Kernels::Tiles32);
+        }
 
-#[test]
-fn broadcasts_match_the_oracle() {
-    check_all(&CASES, Broadcast);
+        #[test]
+        fn broadcasts_match_the_oracle() {
+            $crate::gpu_kernels::check_all($cases, $crate::gpu_kernels::Kernels::Broadcast);
+        }
+    };
 }
+pub(crate) use kernels_match_the_oracle;
+
+kernels_match_the_oracle!(&CASES);

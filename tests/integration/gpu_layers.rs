@@ -7,7 +7,7 @@ use fori::spec::{Activation, InputEncoding, LayerOptions, Loss, Optimizer};
 use crate::adapter::{WALKS, executor, initial, member};
 use crate::common::device;
 use crate::gpu_bits::assert_same_bits;
-use crate::gpu_kernels::{Case, Kernels, check_all};
+use crate::gpu_kernels::{Case, Kernels, kernels_match_the_oracle};
 use crate::network::model;
 
 use Kernels::{Broadcast, Tiles32, Tiles64};
@@ -53,20 +53,7 @@ const CASES: [Case; 6] = [
     },
 ];
 
-#[test]
-fn tiles_of_64_match_the_oracle() {
-    check_all(&CASES, Tiles64);
-}
-
-#[test]
-fn tiles_of_32_match_the_oracle() {
-    check_all(&CASES, Tiles32);
-}
-
-#[test]
-fn broadcasts_match_the_oracle() {
-    check_all(&CASES, Broadcast);
-}
+kernels_match_the_oracle!(&CASES);
 
 #[test]
 fn steps_are_the_same_bits_however_they_are_divided() {

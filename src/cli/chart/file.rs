@@ -45,17 +45,10 @@ pub(in crate::cli) struct Target {
 impl Target {
     /// The file that `flag` names, which is not touched before it is written; a folder that is missing is found now.
     pub(in crate::cli) fn open(flag: &'static str, path: &Path) -> Result<Self> {
-        let refuse = |text: &str| Error::Usage(format!("{flag} {}: {text}", path.display()));
-        let format = Format::of(path).ok_or_else(|| refuse("expected a name that ends in .svg or .png"))?;
-        if path.is_dir() {
-            return Err(refuse("expected a file, found a folder"));
-        }
-        match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            Some(folder) if !folder.is_dir() => {
-                Err(refuse(&format!("there is no folder {}; make it first", folder.display())))
-            }
-            _ => Ok(Self { flag, path: path.into(), format }),
-        }
+        let refuse = |text: String| Error::Usage(format!("{flag} {}: {text}", path.display()));
+        let format = Format::of(path).ok_or_else(|| refuse("expected a name that ends in .svg or .png".into()))?;
+        files::check(path).map_err(refuse)?;
+        Ok(Self { flag, path: path.into(), format })
     }
 
     /// Writes a picture that was drawn as SVG.

@@ -9,6 +9,7 @@ use super::keys;
 use super::kind::Kind;
 use crate::config::TrainConfig;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::trainer::Trainer;
 
 /// How a file that may be replaced begins.
@@ -70,13 +71,7 @@ pub(in super::super) fn save(
 
 /// Why a file cannot be written, or must not be replaced.
 fn check(path: &Path, read: Option<&Path>) -> Result<(), String> {
-    if path.is_dir() {
-        return Err("expected a file, found a folder; add the name of a file".into());
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        return Err(format!("there is no folder {}; make it first", folder.display()));
-    }
+    files::check(path)?;
     let read = read.and_then(|read| read.canonicalize().ok());
     if read.is_some_and(|read| path.canonicalize().is_ok_and(|path| path == read)) {
         return Err("this is the file that the experiment was read from; name another one".into());

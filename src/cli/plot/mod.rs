@@ -69,8 +69,10 @@ struct LossArgs {
     each: bool,
 }
 
-/// The flags of [`LossArgs`], by their names in clap.
-const LOSS_FLAGS: [&str; 6] = ["column", "smooth", "x", "linear", "log_x", "each"];
+/// The flags of a group, by their names in clap.
+fn flags_of<A: Args>() -> Vec<String> {
+    A::augment_args(clap::Command::new("plot")).get_arguments().map(|arg| arg.get_id().to_string()).collect()
+}
 
 /// What goes to the right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -90,9 +92,9 @@ fn parse_weight(text: &str) -> std::result::Result<f64, String> {
 pub(super) fn run(args: &PlotArgs, matches: &ArgMatches) -> Result<()> {
     let target = Target::open("--out", &args.out)?;
     let given = Given::of(matches);
-    let wrong = |flags: &[&str]| flags.iter().find(|flag| given.has(flag)).map(|flag| flag.replace('_', "-"));
+    let wrong = |flags: Vec<String>| flags.iter().find(|flag| given.has(flag)).map(|flag| flag.replace('_', "-"));
     let Some(checkpoint) = args.files.iter().find(|path| is_checkpoint(path)) else {
-        if let Some(flag) = wrong(&learned::FLAGS).filter(|_| args.files[0].exists()) {
+        if let Some(flag) = wrong(flags_of::<LearnedArgs>()).filter(|_| args.files[0].exists()) {
             let text = format!("--{flag} is for a checkpoint, and {} is none", args.files[0].display());
             return Err(Error::Usage(text));
         }
@@ -103,7 +105,7 @@ pub(super) fn run(args: &PlotArgs, matches: &ArgMatches) -> Result<()> {
     if args.files.len() > 1 {
         return Err(Error::Usage(format!("{path} is a checkpoint, which is drawn alone: leave the other files out")));
     }
-    if let Some(flag) = wrong(&LOSS_FLAGS) {
+    if let Some(flag) = wrong(flags_of::<LossArgs>()) {
         return Err(Error::Usage(format!("--{flag} is for metrics files, and {path} is a checkpoint: leave it out")));
     }
     learned::run(checkpoint, &args.learned, args.title.as_deref(), &target)

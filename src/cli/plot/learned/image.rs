@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::cli::chart::{Format, Target};
 use crate::cli::output::say;
 use crate::config::Task;
-use crate::data::{Frame, Values, read_frame};
+use crate::data::{Frame, Values, center, read_frame};
 use crate::error::{Error, Result};
 use crate::network::{Predictor, narrow};
 
@@ -81,8 +81,7 @@ fn of_answers(width: usize, colors: impl Iterator<Item = f64>) -> Pixels {
 
 /// The centers of pixels, as the columns `x` and `y` of an image.
 fn grid(width: usize, height: usize) -> Vec<f32> {
-    #[expect(clippy::cast_precision_loss, reason = "a count of pixels is far below 2^53")]
-    let place = |at: usize, of: usize| narrow((2 * at + 1) as f64 / of as f64 - 1.0);
+    let place = |at: usize, of: usize| narrow(center(at, of));
     (0..height).flat_map(|y| (0..width).flat_map(move |x| [place(x, width), place(y, height)])).collect()
 }
 

@@ -12,6 +12,7 @@ use crate::cli::chart::{
 };
 use crate::data::schema::Targets;
 use crate::error::Result;
+use crate::score::is_one;
 use crate::spec::largest;
 
 const WIDTH: i32 = 760;
@@ -78,7 +79,7 @@ impl Shown {
             Targets::Labels { columns } => {
                 let name = |label| format!("{} {label}", columns[0].name);
                 let names = columns[0].classes.clone().unwrap_or([0, 1].map(name));
-                (Self::Classes(names.to_vec()), rows.map(|p| f64::from(u8::from(p[0] >= 0.5))).collect())
+                (Self::Classes(names.to_vec()), rows.map(|p| f64::from(u8::from(is_one(p[0])))).collect())
             }
             Targets::Classes { classes, .. } => {
                 (Self::Classes(classes.clone()), rows.map(|row| index(largest(row))).collect())

@@ -40,9 +40,6 @@ pub(super) struct LearnedArgs {
     which: WhichArgs,
 }
 
-/// The flags of [`LearnedArgs`], by their names in clap.
-pub(super) const FLAGS: [&str; 5] = ["data", "labels", "kind", "model", "ensemble"];
-
 /// What can be drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kind {
