@@ -2,7 +2,7 @@
 
 use super::vector::{
     View, activate, add, clip_values, dropout_factors, multiply, multiply_by, multiply_by_number, multiply_column,
-    normals, sum_of_rows, update,
+    multiply_thin, normals, sum_of_columns, sum_of_rows, update,
 };
 use super::{dropout_key, input, norm};
 use crate::arenas::{Arenas, State};
@@ -10,6 +10,9 @@ use crate::plan::{Arena, DenseLayer, OpKind, Plan, Source, activation_of, w0_of}
 use crate::real::lit;
 use crate::rng::Key;
 use crate::spec::Constants;
+
+/// Inputs of a layer whose gradient is no work for a GEMM.
+const THIN: usize = 4;
 
 /// The constant rows of the step table, and that of the step.
 pub(super) type Rows = (Constants<f32>, [f32; 4]);
@@ -95,15 +98,14 @@ impl Fast {
             sum_of_rows(x, x_stride, delta, stride, batch, sums);
             g[..kernel_len].fill(0.0);
             g.iter_mut().step_by(stride).zip(sums).for_each(|(to, from)| *to = *from);
+        } else if l.inputs <= THIN {
+            multiply_thin((l.inputs, batch), x, x_stride, delta, &mut g[..kernel_len], stride);
         } else {
             let xt = View::new(x, x_stride).transposed();
             multiply((l.inputs, batch, stride), xt, View::new(delta, stride), 0.0, g, stride);
         }
         let bias = &mut g[kernel_len..kernel_len + stride];
-        bias.fill(0.0);
-        for row in delta.chunks_exact(stride).take(batch) {
-            bias.iter_mut().zip(row).for_each(|(sum, d)| *sum += d);
-        }
+        sum_of_columns(delta, batch, bias);
         self.use_gradients(
             plan,
             arenas,

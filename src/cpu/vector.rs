@@ -4,7 +4,7 @@ use multiversion::multiversion;
 
 use crate::real::logarithm;
 use crate::rng::{Key, bits_of_sixteen, erf_inv_from};
-use crate::spec::{Activation, Constants, NORM_EPS, Optimizer, clip_value};
+use crate::spec::{Activation, Constants, NORM_EPS, Optimizer, PerVariant, clip_value};
 
 /// A matrix to read: scalars, and the steps from row to row and from column to column.
 #[derive(Clone, Copy)]
@@ -77,6 +77,43 @@ pub(super) fn sum_of_rows(a: &[f32], a_stride: usize, b: &[f32], stride: usize, 
     }
 }
 
+/// `sums[c] = sum_r a[r, c]`.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+pub(super) fn sum_of_columns(a: &[f32], rows: usize, sums: &mut [f32]) {
+    let stride = sums.len();
+    // Blocks whose sums stay in registers.
+    for (block, sums) in sums.chunks_mut(32).enumerate() {
+        let mut wide = [0.0_f32; 32];
+        for row in a.chunks_exact(stride).take(rows) {
+            let row = &row[32 * block..];
+            match row.first_chunk::<32>() {
+                Some(row) => wide.iter_mut().zip(row).for_each(|(sum, x)| *sum += x),
+                None => wide.iter_mut().zip(row).for_each(|(sum, x)| *sum += x),
+            }
+        }
+        sums.copy_from_slice(&wide[..sums.len()]);
+    }
+}
+
+/// `c = a^T b` with `(inner, rows)`, `(inner, columns)` and `(rows, columns)` for so few rows that packing them would take a GEMM
+/// longer than the product.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+pub(super) fn multiply_thin(
+    (rows, inner): (usize, usize),
+    a: &[f32],
+    a_stride: usize,
+    b: &[f32],
+    c: &mut [f32],
+    stride: usize,
+) {
+    c.fill(0.0);
+    for (a, b) in a.chunks_exact(a_stride).zip(b.chunks_exact(stride)).take(inner) {
+        for (c, factor) in c.chunks_exact_mut(stride).zip(&a[..rows]) {
+            c.iter_mut().zip(b).for_each(|(sum, x)| *sum += factor * x);
+        }
+    }
+}
+
 /// Activations, slopes and deltas below this count as zero. A saturated unit would else fill the arenas with subnormal
 /// numbers, which cost a processor a hundred times as much as others; GPUs flush those by themselves.
 const TINY: f32 = 1e-18;
@@ -95,13 +132,25 @@ fn flush(values: &mut [f32], below: f32) {
 /// Values and slopes of the pre-activations `z`, in place.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw", "x86_64+avx2+fma"))]
 pub(super) fn activate(activation: Activation, z: &mut [f32], slope: &mut [f32]) {
-    activation.specialize(|activation| {
-        for (z, slope) in z.iter_mut().zip(&mut *slope) {
-            (*z, *slope) = activation.evaluate(*z);
+    // Blocks that stay in the nearest cache from one loop to the next.
+    for (z, slope) in z.chunks_mut(BLOCK).zip(slope.chunks_mut(BLOCK)) {
+        activation.specialize(Activate(z, slope));
+        flush(z, TINY);
+        flush(slope, TINY);
+    }
+}
+
+const BLOCK: usize = 512;
+
+struct Activate<'a>(&'a mut [f32], &'a mut [f32]);
+
+impl PerVariant<Activation> for Activate<'_> {
+    #[inline(always)]
+    fn run<const VARIANT: usize>(self) {
+        for (z, slope) in self.0.iter_mut().zip(self.1) {
+            (*z, *slope) = const { Activation::ALL[VARIANT] }.evaluate(*z);
         }
-    });
-    flush(z, TINY);
-    flush(slope, TINY);
+    }
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
@@ -124,11 +173,8 @@ pub(super) fn add(target: &mut [f32], terms: &[f32]) {
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq", "x86_64+avx2+fma"))]
 pub(super) fn dropout_factors(key: Key, keep: f32, out: &mut [f32]) {
     for (chunk, block) in (0_u32..).zip(out.chunks_mut(16)) {
-        let bits = bits_of_sixteen(key, 16 * chunk);
-        for (factor, bits) in block.iter_mut().zip(bits) {
-            let unit = f32::from_bits((bits >> 9) | 0x3F80_0000) - 1.0;
-            *factor = if unit < keep { 1.0 / keep } else { 0.0 };
-        }
+        let factors = bits_of_sixteen(key, 16 * chunk).map(|bits| if unit(bits) < keep { 1.0 / keep } else { 0.0 });
+        block.copy_from_slice(&factors[..block.len()]);
     }
 }
 
@@ -198,19 +244,33 @@ pub(super) fn update(
     mu: &mut [f32],
     nu: &mut [f32],
 ) {
-    let (constants, row) = rows;
-    let n = p.len();
     // The unused slots are scratch: state is as long as the parameters for each optimizer.
-    let (g, mu, nu) = (&g[..n], &mut mu[..n], &mut nu[..n]);
-    optimizer.specialize(|optimizer| {
-        for i in 0..n {
-            let mut state = [mu[i], nu[i]];
-            optimizer.update(constants, row, g[i], &mut p[i], &mut state);
-            [mu[i], nu[i]] = state;
-        }
-    });
+    let n = p.len();
+    let (mu, nu) = (&mut mu[..n], &mut nu[..n]);
+    optimizer.specialize(Update { rows, p, g: &g[..n], mu, nu });
     flush(mu, VANISHING);
     flush(nu, VANISHING);
+}
+
+struct Update<'a> {
+    rows: &'a (Constants<f32>, [f32; 4]),
+    p: &'a mut [f32],
+    g: &'a [f32],
+    mu: &'a mut [f32],
+    nu: &'a mut [f32],
+}
+
+impl PerVariant<Optimizer> for Update<'_> {
+    #[inline(always)]
+    fn run<const VARIANT: usize>(self) {
+        let (constants, row) = *self.rows;
+        let state = self.mu.iter_mut().zip(self.nu);
+        for ((p, g), (mu, nu)) in self.p.iter_mut().zip(self.g).zip(state) {
+            let mut slots = [*mu, *nu];
+            const { Optimizer::ALL[VARIANT] }.update(&constants, &row, *g, p, &mut slots);
+            [*mu, *nu] = slots;
+        }
+    }
 }
 
 /// Gradients cut to ±`limit`.
@@ -252,13 +312,19 @@ pub(super) fn sum_of_squares(values: &[f32]) -> f32 {
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq", "x86_64+avx2+fma"))]
 pub(super) fn normals(key: Key, first: u32, out: &mut [f32]) {
     for (chunk, block) in (0_u32..).zip(out.chunks_mut(16)) {
-        let bits = bits_of_sixteen(key, first + 16 * chunk);
-        for (value, bits) in block.iter_mut().zip(bits) {
-            let unit = f32::from_bits((bits >> 9) | 0x3F80_0000) - 1.0;
+        let mut values = bits_of_sixteen(key, first + 16 * chunk).map(unit);
+        for value in &mut values {
             let lowest = -0.999_999_94_f32;
-            let u = unit * 2.0 + lowest;
+            let u = *value * 2.0 + lowest;
             let u = if u > lowest { u } else { lowest };
             *value = std::f32::consts::SQRT_2 * erf_inv_from(u, -logarithm(1.0 - u * u));
         }
+        block.copy_from_slice(&values[..block.len()]);
     }
+}
+
+/// The number in [0, 1) that JAX makes of 32 random bits.
+#[inline(always)]
+fn unit(bits: u32) -> f32 {
+    f32::from_bits((bits >> 9) | 0x3F80_0000) - 1.0
 }

@@ -36,23 +36,38 @@ pub(crate) fn by_name<T: Copy>(what: &str, name: &str, all: &[T], name_of: impl 
     })
 }
 
+/// Loops that are compiled anew for each variant of an enum. A closure that is called with a constant in each of several places
+/// would not do: the compiler may join the calls, and a choice inside a loop keeps it from being vectorized.
+pub(crate) trait PerVariant<E> {
+    /// The loops for the variant with this discriminant, which is its index in `ALL`.
+    fn run<const VARIANT: usize>(self);
+}
+
 /// Gives an enum its list of variants, `name`, `FromStr` and `Display`.
 macro_rules! named_enum {
     ($type:ident, $what:literal, $($variant:ident => $name:literal),+ $(,)?) => {
         impl $type {
             /// Every variant, in the order of the documentation.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+            pub const ALL: &'static [Self] = {
+                let all: &'static [Self] = &[$(Self::$variant),+];
+                let mut i = 0;
+                while i < all.len() {
+                    assert!(all[i] as usize == i, "the variants stand in the order of their declaration");
+                    i += 1;
+                }
+                all
+            };
 
             /// The name on the command line, in experiment files and in WGSL.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
 
-            /// Calls `f` with a variant that is a constant in each call, so that a loop inside is compiled for each.
+            /// Runs what is compiled for this variant.
             #[allow(dead_code, reason = "not every enum is matched in an inner loop")]
             #[inline(always)]
-            pub(crate) fn specialize<R>(self, mut f: impl FnMut(Self) -> R) -> R {
-                match self { $(Self::$variant => f(Self::$variant)),+ }
+            pub(crate) fn specialize(self, loops: impl $crate::spec::PerVariant<Self>) {
+                match self { $(Self::$variant => loops.run::<{ Self::$variant as usize }>()),+ }
             }
         }
 
