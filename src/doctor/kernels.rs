@@ -12,6 +12,7 @@ use crate::gpu::{Device, Found, GpuExecutor};
 use crate::plan::{Plan, Products, Source, TrainStep};
 use crate::shader::Walk;
 use crate::spec::{Activation, Hyperparameters, Loss, Model, Optimizer};
+use crate::tune::variants;
 
 /// What one op may be off, as a share of the largest value: far above rounding, far below any fault.
 const ONE_OP: f64 = 1e-4;
@@ -76,16 +77,16 @@ fn steps(executor: &mut GpuExecutor, first: usize, steps: usize) -> Result<(Vec<
     Ok((report.losses, counted))
 }
 
-/// Runs the kernels that training would use, and the portable ones. Where those are not what would be used, their smaller
-/// tiles are taken: the same text, which a driver that computes on the processor compiles in a third of the time. Their
-/// loop takes it as long as everything else together, so it is left out there.
+/// Runs the kernels that training would use, and on a GPU those that `fori tune` may find faster. Where the portable ones are
+/// not what would be used, their smaller tiles are taken: the same text, which a driver that computes on the processor compiles
+/// in a third of the time. Their loop takes it as long as everything else together, so it is left out there.
 pub(super) fn run(found: &Found, device: &Device, add: &mut Add<'_>) -> Result<()> {
     let used = found.products();
-    let portable = (used.name() != "tiled").then_some(Products::Tiled { side: 8 });
-    for products in [used].into_iter().chain(portable) {
+    let others = if used.name() == "tiled" { variants(device) } else { vec![Products::Tiled { side: 8 }] };
+    for products in [used].into_iter().chain(others.into_iter().filter(|&other| other != used)) {
         let patient = Patient::new(products)?;
         for (walk, name) in [(Walk::Recorded, "recorded"), (Walk::Persistent, "persistent")] {
-            let title = format!("{} kernels, {name}", products.name());
+            let title = format!("{products} kernels, {name}");
             if products != used && walk == Walk::Persistent && device.software {
                 add(Finding::note(title, "not checked: training never takes them here, and they are slow to compile"))?;
                 continue;

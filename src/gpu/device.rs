@@ -101,6 +101,27 @@ impl Device {
         self.device.destroy();
     }
 
+    /// Whether workgroups of these kernels fit the device.
+    ///
+    /// # Errors
+    /// [`Error::Device`] with the limit that they break.
+    pub fn fits(&self, products: Products) -> Result<()> {
+        let limits = self.device.limits();
+        let (lanes, bytes) = (products.lanes(), products.workgroup_bytes());
+        let needs = [
+            ("invocations", lanes, limits.max_compute_invocations_per_workgroup),
+            ("invocations along x", lanes, limits.max_compute_workgroup_size_x),
+            ("bytes of memory", bytes, limits.max_compute_workgroup_storage_size),
+        ];
+        match needs.iter().find(|(_, needed, has)| *needed > *has as usize) {
+            None => Ok(()),
+            Some((what, needed, has)) => Err(Error::Device(format!(
+                "{}: a workgroup of {products} kernels has {needed} {what}, and this device allows {has}",
+                self.summary
+            ))),
+        }
+    }
+
     /// The largest storage binding in bytes.
     pub(super) fn largest_binding(&self) -> u64 {
         let limits = self.device.limits();

@@ -57,6 +57,7 @@ impl GpuExecutor {
         walk: Walk,
         checked: bool,
     ) -> Result<Self> {
+        device.fits(plan.step.products)?;
         plan.data_binding = plan.data_binding.min(device.largest_data_binding());
         let models = plan.step.models;
         let capacity = (CHUNK_BYTES / (20 * models)).clamp(1, 1 << 15);

@@ -67,6 +67,12 @@ impl Plan {
                 step.batch_size
             )));
         }
+        if !step.products.is_possible() {
+            return Err(Error::Usage(format!(
+                "{} kernels are not possible: expected tiled 8, 16 or 32, or broadcast with a power of two from 4 to 128",
+                step.products
+            )));
+        }
         let (layers, tables, tensors, sizes) = layout::lay_out(&step);
         if step.accumulate == 0 {
             return Err(Error::Usage("--accumulate 0 is not possible: expected 1 or more".into()));

@@ -54,9 +54,9 @@ crate::spec::named_enum!(Sampling, "sampling", Shuffle => "shuffle", Replacement
 /// How the inner products are computed: which folder of `shaders/` is put into the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Products {
-    /// Tiles staged in workgroup memory, `side * side` lanes, 4x4 values a lane. Runs on every adapter.
+    /// Tiles staged in workgroup memory, `side * side` lanes, 4x4 values a lane. Sides of 8 and 16 run on every adapter.
     Tiled {
-        /// 8 or 16.
+        /// 8, 16 or 32.
         side: usize,
     },
     /// Vectors broadcast across one subgroup, which is the workgroup. For adapters whose loads are dear and whose subgroup
@@ -76,10 +76,18 @@ impl Products {
         }
     }
 
+    /// Bytes of memory that a workgroup shares: two tiles of vectors.
+    pub fn workgroup_bytes(self) -> usize {
+        match self {
+            Self::Tiled { side } => 2 * 16 * side * side,
+            Self::Broadcast { .. } => 0,
+        }
+    }
+
     /// Whether such kernels exist.
     pub fn is_possible(self) -> bool {
         match self {
-            Self::Tiled { side } => side == 8 || side == 16,
+            Self::Tiled { side } => matches!(side, 8 | 16 | 32),
             Self::Broadcast { width } => width.is_power_of_two() && (4..=128).contains(&width),
         }
     }

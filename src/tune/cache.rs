@@ -10,7 +10,7 @@ use super::Tuned;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::gpu::AdapterSummary;
-use crate::plan::Plan;
+use crate::plan::{Plan, Products};
 
 /// What a result of the search depends on: adapter, driver, network, the time that a submission may take, and version.
 pub fn cache_key(adapter: &AdapterSummary, plan: &Plan, budget: Duration) -> String {
@@ -51,15 +51,16 @@ fn entries(path: &Path) -> Result<BTreeMap<String, Tuned>, String> {
     }
 }
 
-/// What the cache has for a key.
+/// What the cache has for a key, on a device that can run the `possible` kernels.
 ///
 /// # Errors
 /// One sentence on why the file, or the entry, is ignored.
-pub fn lookup(path: &Path, key: &str) -> Result<Option<Tuned>, String> {
+pub fn lookup(path: &Path, key: &str, possible: &[Products]) -> Result<Option<Tuned>, String> {
     let found = entries(path)?.get(key).copied();
     match found {
-        Some(tuned) if !tuned.products.is_possible() || tuned.iters_per_submit == 0 => Err(format!(
-            "the tune cache {} is ignored: it names kernels or submissions that do not exist",
+        Some(tuned) if !possible.contains(&tuned.products) || tuned.iters_per_submit == 0 => Err(format!(
+            "the tune cache {} is ignored: it names kernels or submissions that this device does not have; `fori tune` finds \
+             others",
             path.display()
         )),
         other => Ok(other),
@@ -82,7 +83,6 @@ pub fn store(path: &Path, key: &str, tuned: Tuned) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Products;
 
     const TUNED: Tuned =
         Tuned { persistent: true, products: Products::Tiled { side: 16 }, iters_per_submit: 9, us_per_step: 4.5 };
@@ -91,23 +91,24 @@ mod tests {
     fn entries_are_kept_beside_each_other() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("deep").join("tune.json");
-        assert_eq!(lookup(&path, "a"), Ok(None), "no file is no entry");
+        assert_eq!(lookup(&path, "a", &[TUNED.products]), Ok(None), "no file is no entry");
         store(&path, "a", TUNED).expect("the folder is made");
         store(&path, "b", Tuned { persistent: false, ..TUNED }).expect("a second entry");
-        assert_eq!(lookup(&path, "a"), Ok(Some(TUNED)), "the first entry is still there");
+        assert_eq!(lookup(&path, "a", &[TUNED.products]), Ok(Some(TUNED)), "the first entry is still there");
     }
 
     #[test]
     fn broken_and_foreign_files_are_ignored_with_a_reason() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("tune.json");
-        let impossible = r#"{"a": {"persistent": true, "products": {"Tiled": {"side": 7}}, "iters_per_submit": 9, "us_per_step": 1.0}}"#;
-        for text in ["", "not json", "[1, 2]", r#"{"a": {"persistent": 3}}"#, impossible] {
+        let impossible = r#"{"a": {"persistent": true, "products": {"Tiled": {"side": 32}}, "iters_per_submit": 9, "us_per_step": 1.0}}"#;
+        let empty = impossible.replace("32", "16").replace('9', "0");
+        for text in ["", "not json", "[1, 2]", r#"{"a": {"persistent": 3}}"#, impossible, &empty] {
             std::fs::write(&path, text).expect("a file");
-            let reason = lookup(&path, "a").expect_err(text);
+            let reason = lookup(&path, "a", &[TUNED.products]).expect_err(text);
             assert!(reason.contains("tune.json is ignored"), "{text}: {reason}");
         }
         store(&path, "a", TUNED).expect("a broken file is replaced");
-        assert_eq!(lookup(&path, "a"), Ok(Some(TUNED)), "the new entry");
+        assert_eq!(lookup(&path, "a", &[TUNED.products]), Ok(Some(TUNED)), "the new entry");
     }
 }

@@ -58,10 +58,14 @@ pub struct Trial {
 /// Rounds of measurements, interleaved.
 const ROUNDS: usize = 3;
 
-/// Kernel variants that a device can run.
+/// Kernel variants that are worth a try on a device, its own first. Tiles of 128 x 128 take more invocations and memory of a
+/// workgroup than WebGPU promises; on a processor they are slower than the others and take longest to compile.
 pub(crate) fn variants(device: &Device) -> Vec<Products> {
-    let mut all = vec![device.products, Products::Tiled { side: 16 }, Products::Tiled { side: 8 }];
-    all.dedup();
+    let mut all = vec![device.products];
+    all.extend([16, 8, 32].map(|side| Products::Tiled { side }).into_iter().filter(|&tiled| tiled != device.products));
+    all.retain(|&products| {
+        device.fits(products).is_ok() && !(device.software && products == Products::Tiled { side: 32 })
+    });
     all
 }
 
@@ -170,7 +174,7 @@ pub(crate) fn found(config: &TrainConfig, device: &Device, plan: &Plan, observer
     if config.executor != ExecutorChoice::Auto || !config.tune_cache {
         return None;
     }
-    let found = lookup(&cache_path()?, &cache_key(&device.summary, plan, config.submit_budget));
+    let found = lookup(&cache_path()?, &cache_key(&device.summary, plan, config.submit_budget), &variants(device));
     found.unwrap_or_else(|reason| {
         observer.notice(&reason);
         None

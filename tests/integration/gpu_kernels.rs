@@ -24,6 +24,8 @@ const STEPS: usize = 3;
 /// The kernels of the products.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kernels {
+    /// Where the device has room for their workgroups, which WebGPU does not promise.
+    Tiles128,
     Tiles64,
     Tiles32,
     /// Where the device is given them.
@@ -33,6 +35,7 @@ pub enum Kernels {
 impl Kernels {
     fn on(self, device: &Device) -> Option<Products> {
         match self {
+            Self::Tiles128 => Some(Products::Tiled { side: 32 }).filter(|&tiles| device.fits(tiles).is_ok()),
             Self::Tiles64 => Some(Products::Tiled { side: 16 }),
             Self::Tiles32 => Some(Products::Tiled { side: 8 }),
             Self::Broadcast => matches!(device.products, Products::Broadcast { .. }).then_some(device.products),
@@ -58,7 +61,7 @@ pub struct Case {
 }
 
 use Activation::{Gelu, Identity, Relu, Tanh};
-use Kernels::{Broadcast, Tiles32, Tiles64};
+use Kernels::{Broadcast, Tiles32, Tiles64, Tiles128};
 use Optimizer::{Adam, Sgd};
 use Walk::{Persistent, Recorded};
 
@@ -68,7 +71,7 @@ const CASES: [Case; 5] = [
         embeddings: &[], widths: &[3, 65, 1, 257, 2], options: LayerOptions::NONE, batch: 65, activation: Gelu, optimizer: Adam, table: 0, models: 1,
         runs: &[
             (Tiles64, Recorded), (Tiles64, Persistent), (Tiles32, Recorded), (Tiles32, Persistent),
-            (Broadcast, Recorded), (Broadcast, Persistent),
+            (Broadcast, Recorded), (Broadcast, Persistent), (Tiles128, Recorded), (Tiles128, Persistent),
         ],
     },
     Case {
@@ -81,7 +84,7 @@ const CASES: [Case; 5] = [
     },
     Case {
         embeddings: &[], widths: &[257, 3, 65], options: LayerOptions::NONE, batch: 200, activation: Tanh, optimizer: Sgd, table: 500, models: 1,
-        runs: &[(Tiles64, Recorded), (Broadcast, Persistent)],
+        runs: &[(Tiles64, Recorded), (Broadcast, Persistent), (Tiles128, Recorded)],
     },
     Case {
         embeddings: &[], widths: &[5, 66, 1], options: LayerOptions::NONE, batch: 3, activation: Relu, optimizer: Adam, table: 11, models: 2,
@@ -256,3 +259,18 @@ macro_rules! kernels_match_the_oracle {
 pub(crate) use kernels_match_the_oracle;
 
 kernels_match_the_oracle!(&CASES);
+
+#[test]
+fn tiles_of_128_match_the_oracle() {
+    check_all(&CASES, Tiles128);
+}
+
+#[test]
+fn kernels_that_do_not_fit_are_refused_with_the_limit() {
+    let Some(device) = device() else { return };
+    for side in [8, 16] {
+        device.fits(Products::Tiled { side }).expect("every device runs these");
+    }
+    let said = device.fits(Products::Tiled { side: 128 }).expect_err("no device has such workgroups").to_string();
+    assert!(said.contains("tiled 128 kernels has 16384 invocations, and this device allows"), "{said}");
+}

@@ -15,9 +15,10 @@ use crate::network::{ENCODED, embedded, model};
 pub const WALKS: [Walk; 2] = [Walk::Recorded, Walk::Persistent];
 
 /// All kinds of kernels.
-const PRODUCTS: [Products; 6] = [
+const PRODUCTS: [Products; 7] = [
     Products::Tiled { side: 8 },
     Products::Tiled { side: 16 },
+    Products::Tiled { side: 32 },
     Products::Broadcast { width: 4 },
     Products::Broadcast { width: 8 },
     Products::Broadcast { width: 32 },

@@ -7,8 +7,6 @@ use fori::spec::{Activation, Hyperparameters, Loss, Model, Optimizer};
 
 use crate::network::model;
 
-const TILED: Products = Products::Tiled { side: 16 };
-
 /// Widths, batch size, models and gap.
 const TABLE: [(&[usize], usize, usize, usize); 8] = [
     (&[2, 64, 64, 1], 64, 1, 0),
@@ -171,10 +169,10 @@ fn the_default_step_has_nine_dispatches() {
 
 #[test]
 fn tiles_cover_every_product() {
-    let products =
-        [Products::Tiled { side: 8 }, TILED, Products::Broadcast { width: 4 }, Products::Broadcast { width: 32 }];
+    let tiled = [8, 16, 32].map(|side| Products::Tiled { side });
+    let products = tiled.into_iter().chain([4, 32].map(|width| Products::Broadcast { width }));
     for (widths, batch_size, ..) in TABLE {
-        for products in products {
+        for products in products.clone() {
             let model = model(widths, Activation::Relu);
             let step = TrainStep::new(model, Loss::Mse, Optimizer::Sgd, batch_size, Source::Linreg);
             let plan = Plan::new(TrainStep { products, ..step }).expect("the plan is possible");
@@ -216,6 +214,18 @@ fn impossible_plans_are_refused() {
     assert_usage(plan(MAX_BATCH, &[2, 4096, 1], 1), "activations arena");
     assert_usage(plan(64, &[2, 1024, 1024, 1], 1000), "arena");
     assert!(plan(MAX_BATCH, &[2, 1], 1).is_ok(), "the largest batch is possible");
+}
+
+#[test]
+fn impossible_kernels_are_refused() {
+    let plan = |products| {
+        let step = TrainStep::new(model(&[2, 1], Activation::Relu), Loss::Mse, Optimizer::Sgd, 3, Source::Linreg);
+        Plan::new(TrainStep { products, ..step })
+    };
+    assert_usage(plan(Products::Tiled { side: 7 }), "tiled 7 kernels");
+    assert_usage(plan(Products::Tiled { side: 64 }), "expected tiled 8, 16 or 32");
+    assert_usage(plan(Products::Broadcast { width: 2 }), "broadcast 2 kernels");
+    assert!(plan(Products::Broadcast { width: 64 }).is_ok(), "the width of many GPUs");
 }
 
 #[test]
