@@ -1,11 +1,10 @@
-//! The `cpu` executor for training: the oracle's ops in f32, on the products and loops of `vector`.
+//! The `cpu` executor for training: the oracle's ops in f32, on the loops of `products` and `vector`.
 
-use super::vector::{
-    View, activate, add, clip_values, dropout_factors, multiply, multiply_by, multiply_by_number, multiply_column,
-    multiply_thin, normals, sum_of_columns, sum_of_rows, update,
-};
+use super::products::{View, multiply, multiply_column, multiply_thin, sum_of_columns, sum_of_rows};
+use super::share::Share;
+use super::vector::{activate, add, clip_values, dropout_factors, multiply_by, multiply_by_number, normals, update};
 use super::{dropout_key, input, norm};
-use crate::arenas::{Arenas, State};
+use crate::arenas::State;
 use crate::plan::{Arena, DenseLayer, OpKind, Plan, Source, activation_of, w0_of};
 use crate::real::lit;
 use crate::rng::Key;
@@ -36,41 +35,32 @@ impl Fast {
     }
 
     /// Runs one op of a model; the loss is returned by the op that computes it.
-    pub(super) fn run(
-        &mut self,
-        op: OpKind,
-        plan: &Plan,
-        arenas: &mut Arenas<f32>,
-        model: usize,
-        rows: &Rows,
-    ) -> Option<f32> {
+    pub(super) fn run(&mut self, op: OpKind, plan: &Plan, share: &mut Share<'_>, rows: &Rows) -> Option<f32> {
         match op {
-            OpKind::Sample => sample(plan, arenas, model),
-            OpKind::Encode => input::encode(plan, arenas, model),
-            OpKind::DenseForward { layer } => dense_forward(plan, arenas, model, layer, &mut self.scratch[0]),
-            OpKind::LayerNormForward { layer } => norm::forward(plan, arenas, model, layer, &mut self.scratch[0]),
-            OpKind::Loss => return Some(loss(plan, arenas, model)),
-            OpKind::DenseBackward { layer } => self.dense_backward(plan, arenas, model, layer),
-            OpKind::DenseUpdate => (0..plan.layers.len()).for_each(|l| self.dense_update(plan, arenas, model, l, rows)),
-            OpKind::LayerNormBackward { layer } => norm::backward(plan, arenas, model, layer),
-            OpKind::LayerNormUpdate => self.layer_norm_update(plan, arenas, model, rows),
-            OpKind::EmbeddingUpdate => self.embedding_update(plan, arenas, model, rows),
-            OpKind::NormParts => self.norm_parts(plan, arenas, model, rows),
-            OpKind::Norm => Self::norm(plan, arenas, model),
-            OpKind::Update => self.update(plan, arenas, model, rows),
-            OpKind::Answer => answer(plan, arenas, model),
-            OpKind::Advance => arenas.state[model] = plan.step.advanced(arenas.state[model]),
+            OpKind::Sample => sample(plan, share),
+            OpKind::Encode => input::encode(plan, share),
+            OpKind::DenseForward { layer } => dense_forward(plan, share, layer, &mut self.scratch[0]),
+            OpKind::LayerNormForward { layer } => norm::forward(plan, share, layer, &mut self.scratch[0]),
+            OpKind::Loss => return Some(loss(plan, share)),
+            OpKind::DenseBackward { layer } => self.dense_backward(plan, share, layer),
+            OpKind::DenseUpdate => (0..plan.layers.len()).for_each(|l| self.dense_update(plan, share, l, rows)),
+            OpKind::LayerNormBackward { layer } => norm::backward(plan, share, layer),
+            OpKind::LayerNormUpdate => self.layer_norm_update(plan, share, rows),
+            OpKind::EmbeddingUpdate => self.embedding_update(plan, share, rows),
+            OpKind::NormParts => self.norm_parts(plan, share, rows),
+            OpKind::Norm => Self::norm(plan, share),
+            OpKind::Update => self.update(plan, share, rows),
+            OpKind::Answer => answer(plan, share),
+            OpKind::Advance => *share.state = plan.step.advanced(*share.state),
         }
         None
     }
 
-    fn dense_backward(&mut self, plan: &Plan, arenas: &mut Arenas<f32>, model: usize, layer: usize) {
+    fn dense_backward(&mut self, plan: &Plan, share: &mut Share<'_>, layer: usize) {
         let (l, before) = (plan.layers[layer], plan.before(layer));
         let (rows, width) = (plan.step.batch_size, 4 * l.input_vectors());
-        let [params, _, _, activations, _] = &mut arenas.scalars;
-        let kernel = &params[base(plan, Arena::Params, model) + 4 * l.kernel..];
-        let activations = &mut activations[base(plan, Arena::Activations, model)..];
-        let (low, delta) = activations.split_at_mut(4 * l.delta);
+        let kernel = &share.params[4 * l.kernel..];
+        let (low, delta) = share.activations.split_at_mut(4 * l.delta);
         let stride = 4 * l.output_vectors();
         let derivative = &mut self.scratch[0];
         let (a, b) = (View::new(delta, stride), View::new(kernel, stride).transposed());
@@ -85,12 +75,11 @@ impl Fast {
         multiply_by(&mut low[4 * before.slope..][..rows * width], derivative);
     }
 
-    fn dense_update(&mut self, plan: &Plan, arenas: &mut Arenas<f32>, model: usize, layer: usize, rows: &Rows) {
+    fn dense_update(&mut self, plan: &Plan, share: &mut Share<'_>, layer: usize, rows: &Rows) {
         let l = plan.layers[layer];
         let (batch, stride) = (plan.step.batch_size, 4 * l.output_vectors());
         let kernel_len = l.inputs * stride;
-        let activations = &arenas.scalars[Arena::Activations as usize][base(plan, Arena::Activations, model)..];
-        let (x, delta) = (&activations[4 * l.input..], &activations[4 * l.delta..]);
+        let (x, delta) = (&share.activations[4 * l.input..], &share.activations[4 * l.delta..]);
         let [g, sums, _] = &mut self.scratch;
         let x_stride = 4 * l.input_vectors();
         if l.outputs == 1 {
@@ -108,30 +97,29 @@ impl Fast {
         sum_of_columns(delta, batch, bias);
         self.use_gradients(
             plan,
-            arenas,
-            model,
+            share,
             rows,
             [(4 * l.kernel, 0, kernel_len, false), (4 * l.bias, kernel_len, stride, true)],
         );
     }
 
     /// Gradients of scale and bias of each normalization.
-    fn layer_norm_update(&mut self, plan: &Plan, arenas: &mut Arenas<f32>, model: usize, rows: &Rows) {
+    fn layer_norm_update(&mut self, plan: &Plan, share: &mut Share<'_>, rows: &Rows) {
         for l in &plan.layers {
             let Some(n) = l.norm else { continue };
             let stride = 4 * l.output_vectors();
-            norm::gradients(plan, arenas, model, l, &mut self.scratch[0][..2 * stride]);
+            norm::gradients(plan, share, l, &mut self.scratch[0][..2 * stride]);
             let ranges = [(4 * n.scale, 0, stride, true), (4 * n.bias, stride, stride, true)];
-            self.use_gradients(plan, arenas, model, rows, ranges);
+            self.use_gradients(plan, share, rows, ranges);
         }
     }
 
     /// Gradients of the tables of embeddings.
-    fn embedding_update(&mut self, plan: &Plan, arenas: &mut Arenas<f32>, model: usize, rows: &Rows) {
+    fn embedding_update(&mut self, plan: &Plan, share: &mut Share<'_>, rows: &Rows) {
         for e in &plan.tables {
             let len = 4 * e.vectors();
-            input::table_gradient(plan, arenas, model, e, &mut self.scratch[0][..len]);
-            self.use_gradients(plan, arenas, model, rows, [(4 * e.table, 0, len, false)]);
+            input::table_gradient(plan, share, e, &mut self.scratch[0][..len]);
+            self.use_gradients(plan, share, rows, [(4 * e.table, 0, len, false)]);
         }
     }
 
@@ -140,22 +128,21 @@ impl Fast {
     fn use_gradients<const N: usize>(
         &mut self,
         plan: &Plan,
-        arenas: &mut Arenas<f32>,
-        model: usize,
+        share: &mut Share<'_>,
         rows: &Rows,
         ranges: [(usize, usize, usize, bool); N],
     ) {
         for (at, from, len, is_bias) in ranges {
             let g = &mut self.scratch[0][from..from + len];
             if !plan.step.is_fused() || plan.step.keep_gradients {
-                Self::store_gradients(plan, arenas, model, at, g);
+                Self::store_gradients(plan, share, at, g);
             }
             if plan.step.is_fused() {
                 if plan.step.clip_value {
                     clip_values(g, rows.0[2][0]);
                 }
                 let rows = (plan.step.constants_of(rows.0, is_bias), rows.1);
-                update_slice(plan, arenas, model, &mut self.scratch, (at, from, len), &rows);
+                update_slice(plan, share, &mut self.scratch, (at, from, len), &rows);
             }
         }
     }
@@ -164,37 +151,26 @@ impl Fast {
 /// Updates `len` parameters from scalar `at` of the model's share on; their gradients are in the first scratch, from `from`.
 pub(super) fn update_slice(
     plan: &Plan,
-    arenas: &mut Arenas<f32>,
-    model: usize,
+    share: &mut Share<'_>,
     scratch: &mut [Vec<f32>; 3],
     (at, from, len): (usize, usize, usize),
     rows: &Rows,
 ) {
     let [g, unused_mu, unused_nu] = scratch;
-    let [params, optimizer, ..] = &mut arenas.scalars;
     let slot = 4 * plan.sizes.of(Arena::Params);
     let slots = plan.step.optimizer.state_names().len();
-    let state = &mut optimizer[base(plan, Arena::Optimizer, model)..];
-    let (mu, nu) = state.split_at_mut(slot.min(state.len()));
-    let p = &mut params[base(plan, Arena::Params, model) + at..][..len];
+    let (mu, nu) = share.optimizer.split_at_mut(slot.min(share.optimizer.len()));
+    let p = &mut share.params[at..][..len];
     let mu = if slots > 0 { &mut mu[at..] } else { &mut unused_mu[..] };
     let nu = if slots > 1 { &mut nu[at..] } else { &mut unused_nu[..] };
     update(plan.step.optimizer, rows, p, &g[from..], mu, nu);
 }
 
-/// First scalar of a model's share of an arena.
-pub(super) fn base(plan: &Plan, arena: Arena, model: usize) -> usize {
-    Arenas::<f32>::base(plan, arena, model)
-}
-
-fn dense_forward(plan: &Plan, arenas: &mut Arenas<f32>, model: usize, layer: usize, scratch: &mut [f32]) {
+fn dense_forward(plan: &Plan, share: &mut Share<'_>, layer: usize, scratch: &mut [f32]) {
     let l = plan.layers[layer];
     let (rows, stride) = (plan.step.batch_size, 4 * l.output_vectors());
-    let [params, _, _, activations, _] = &mut arenas.scalars;
-    let params = &params[base(plan, Arena::Params, model)..];
-    let (kernel, bias) = (&params[4 * l.kernel..], &params[4 * l.bias..][..stride]);
-    let activations = &mut activations[base(plan, Arena::Activations, model)..];
-    let (low, high) = activations.split_at_mut(4 * l.output);
+    let (kernel, bias) = (&share.params[4 * l.kernel..], &share.params[4 * l.bias..][..stride]);
+    let (low, high) = share.activations.split_at_mut(4 * l.output);
     let (z, slope) = high.split_at_mut(4 * (l.delta - l.output));
     for row in z.chunks_exact_mut(stride).take(rows) {
         row.copy_from_slice(bias);
@@ -212,7 +188,7 @@ fn dense_forward(plan: &Plan, arenas: &mut Arenas<f32>, model: usize, layer: usi
     }
     let (h, slope) = (&mut z[..rows * stride], &mut slope[..rows * stride]);
     let skipped = (l.skip > 0).then(|| &low[4 * l.input..]);
-    finish_layer(plan, arenas.state[model], layer, (h, slope, skipped), scratch);
+    finish_layer(plan, *share.state, layer, (h, slope, skipped), scratch);
 }
 
 /// From the pre-activations of a layer in `h` to its output: activation, dropout, and what is skipped.
@@ -252,14 +228,13 @@ pub(super) fn finish_layer(
     }
 }
 
-fn loss(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) -> f32 {
+fn loss(plan: &Plan, share: &mut Share<'_>) -> f32 {
     let (step, l) = (&plan.step, plan.layers[plan.layers.len() - 1]);
     let stride = 4 * l.output_vectors();
     let (y, y_stride) = place(plan, "y");
-    let activations = &mut arenas.scalars[Arena::Activations as usize][base(plan, Arena::Activations, model)..];
-    let (low, delta) = activations.split_at_mut(4 * l.delta);
+    let (low, delta) = share.activations.split_at_mut(4 * l.delta);
     let (expected, predicted) = (low[y..].chunks_exact(y_stride), low[4 * l.output..].chunks_exact(stride));
-    let state = &mut arenas.state[model];
+    let state = &mut *share.state;
     let used = step.batch_rows(*state);
     #[expect(clippy::cast_precision_loss, reason = "a count of losses below 2^24 is exact, above it rounds once")]
     let count = (used * step.loss.terms(l.outputs)) as f32;
@@ -284,15 +259,12 @@ fn loss(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) -> f32 {
     mean
 }
 
-fn answer(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) {
+fn answer(plan: &Plan, share: &mut Share<'_>) {
     let (step, l) = (&plan.step, plan.layers[plan.layers.len() - 1]);
     let Some(answers) = plan.tensor("answers") else { return };
     let ((y, y_stride), h_stride) = (place(plan, "y"), 4 * l.output_vectors());
-    let [_, _, grads, activations, _] = &mut arenas.scalars;
-    let activations = &activations[base(plan, Arena::Activations, model)..];
-    let grads = &mut grads[base(plan, Arena::Grads, model)..];
-    let state = arenas.state[model];
-    for (b, row) in step.table_rows(state).enumerate() {
+    let Share { grads, activations, state, .. } = share;
+    for (b, row) in step.table_rows(**state).enumerate() {
         let outputs = &activations[4 * l.output + b * h_stride..][..l.outputs];
         let answer = step.answer(outputs, &activations[y + b * y_stride..]);
         let first = 4 * (answers.offset + row * answers.stride);
@@ -300,10 +272,10 @@ fn answer(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) {
     }
 }
 
-fn sample(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) {
+fn sample(plan: &Plan, share: &mut Share<'_>) {
     match plan.step.source {
-        Source::Linreg => sample_linreg(plan, arenas, model, plan.step.step_key(arenas.state[model])),
-        Source::Table { .. } | Source::Sequence { .. } => sample_table(plan, arenas, model),
+        Source::Linreg => sample_linreg(plan, share, plan.step.step_key(*share.state)),
+        Source::Table { .. } | Source::Sequence { .. } => sample_table(plan, share),
     }
 }
 
@@ -312,11 +284,9 @@ pub(super) fn place(plan: &Plan, name: &str) -> (usize, usize) {
     plan.tensor(name).map_or((0, 4), |t| (4 * t.offset, 4 * t.stride))
 }
 
-fn sample_linreg(plan: &Plan, arenas: &mut Arenas<f32>, model: usize, sub: Key) {
+fn sample_linreg(plan: &Plan, share: &mut Share<'_>, sub: Key) {
     let (inputs, outputs, batch) = (plan.step.model.inputs(), plan.step.model.outputs(), plan.step.batch_size);
-    let [.., activations, data] = &mut arenas.scalars;
-    let activations = &mut activations[base(plan, Arena::Activations, model)..];
-    let data = &data[base(plan, Arena::Data, model)..];
+    let Share { activations, data, .. } = share;
     let ((x, x_stride), (y, y_stride)) = (place(plan, "x"), place(plan, "y"));
     let (low, high) = activations.split_at_mut(y);
     // Both arrays come from one key, so they share their numbers, as in the program that this task reproduces.
@@ -333,13 +303,12 @@ fn sample_linreg(plan: &Plan, arenas: &mut Arenas<f32>, model: usize, sub: Key) 
     }
 }
 
-fn sample_table(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) {
-    let (step, state) = (&plan.step, arenas.state[model]);
-    let [.., activations, data] = &mut arenas.scalars;
-    let activations = &mut activations[base(plan, Arena::Activations, model)..];
+fn sample_table(plan: &Plan, share: &mut Share<'_>) {
+    let step = &plan.step;
+    let Share { activations, data, state, .. } = share;
     let places = [("x", "features"), ("y", "targets")].map(|(to, from)| (place(plan, to), place(plan, from).0));
     // A row that the batch lacks is that of the padding.
-    let rows = step.table_rows(state).map(Some).chain(std::iter::repeat(None));
+    let rows = step.table_rows(**state).map(Some).chain(std::iter::repeat(None));
     for (b, row) in rows.take(step.batch_size).enumerate() {
         for ((to, stride), from) in places {
             let to = &mut activations[to + b * stride..][..stride];

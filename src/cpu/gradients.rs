@@ -1,19 +1,19 @@
 //! The ops between the gradients and the parameters where the update is not fused: the global norm, and the update from
 //! the mean of several gradients. For the oracle, and for the cpu executor with its vectors.
 
-use super::fast::{Fast, Rows, base, update_slice};
+use super::fast::{Fast, Rows, update_slice};
 use super::oracle::Oracle;
+use super::share::Share;
 use super::vector::{mean_gradients, multiply_by_number, sum_of_squares};
 use crate::arenas::Arenas;
 use crate::plan::{Arena, Parameter, Plan};
 use crate::real::{Real, lit};
 use crate::spec::{clip_value, norm_factor};
 
-/// Where the parts of the norm and the norm itself are, in scalars of the gradients' arena.
-fn norm_places(plan: &Plan, model: usize) -> (usize, usize) {
+/// Where the parts of the norm and the norm itself are, in scalars of a model's share of the gradients' arena.
+fn norm_places(plan: &Plan) -> (usize, usize) {
     let first = |name| plan.tensor(name).map_or(0, |t| 4 * t.offset);
-    let base = Arenas::<f32>::base(plan, Arena::Grads, model);
-    (base + first("norm_parts"), base + first("norm"))
+    (first("norm_parts"), first("norm"))
 }
 
 impl<T: Real> Oracle<'_, T> {
@@ -40,7 +40,7 @@ impl<T: Real> Oracle<'_, T> {
     }
 
     pub(super) fn norm_parts(&mut self) {
-        let (parts, _) = norm_places(self.plan, self.model);
+        let parts = Arenas::<T>::base(self.plan, Arena::Grads, self.model) + norm_places(self.plan).0;
         let mut sums = vec![T::zero(); self.plan.parameter_tiles()];
         if self.plan.step.is_due(self.arenas.state[self.model]) {
             for (p, indices) in self.parameters() {
@@ -56,8 +56,9 @@ impl<T: Real> Oracle<'_, T> {
     }
 
     pub(super) fn norm(&mut self) {
-        let (parts, norm) = norm_places(self.plan, self.model);
-        let grads = &mut self.arenas.scalars[Arena::Grads as usize];
+        let (parts, norm) = norm_places(self.plan);
+        let base = Arenas::<T>::base(self.plan, Arena::Grads, self.model);
+        let grads = &mut self.arenas.scalars[Arena::Grads as usize][base..];
         let sum = (0..self.plan.parameter_tiles()).fold(T::zero(), |sum, tile| sum + grads[parts + 4 * tile]);
         grads[norm] = sum.sqrt();
     }
@@ -66,7 +67,7 @@ impl<T: Real> Oracle<'_, T> {
         if !self.plan.step.is_due(self.arenas.state[self.model]) {
             return;
         }
-        let (_, norm) = norm_places(self.plan, self.model);
+        let norm = Arenas::<T>::base(self.plan, Arena::Grads, self.model) + norm_places(self.plan).1;
         let norm = self.arenas.scalars[Arena::Grads as usize][norm];
         let factor = if self.plan.step.clip_norm { norm_factor(norm, self.constants[2][1]) } else { T::one() };
         for (p, indices) in self.parameters() {
@@ -79,9 +80,9 @@ impl<T: Real> Oracle<'_, T> {
 
 impl Fast {
     /// Stores the gradients of a tensor at scalar `at` of the model's share, or adds them to those before.
-    pub(super) fn store_gradients(plan: &Plan, arenas: &mut Arenas<f32>, model: usize, at: usize, g: &[f32]) {
-        let first = plan.step.is_first(arenas.state[model]);
-        let stored = &mut arenas.scalars[Arena::Grads as usize][base(plan, Arena::Grads, model) + at..][..g.len()];
+    pub(super) fn store_gradients(plan: &Plan, share: &mut Share<'_>, at: usize, g: &[f32]) {
+        let first = plan.step.is_first(*share.state);
+        let stored = &mut share.grads[at..][..g.len()];
         if first {
             stored.copy_from_slice(g);
         } else {
@@ -90,45 +91,43 @@ impl Fast {
     }
 
     /// The mean gradients of a tensor.
-    fn means(&mut self, plan: &Plan, arenas: &Arenas<f32>, model: usize, p: Parameter, rows: &Rows) -> &mut [f32] {
-        let at = base(plan, Arena::Grads, model) + 4 * p.offset;
-        let stored = &arenas.scalars[Arena::Grads as usize][at..][..4 * p.vectors];
+    fn means(&mut self, plan: &Plan, share: &Share<'_>, p: Parameter, rows: &Rows) -> &mut [f32] {
+        let stored = &share.grads[4 * p.offset..][..4 * p.vectors];
         let means = &mut self.scratch[0][..4 * p.vectors];
         mean_gradients(stored, lit(plan.step.micro_batches()), rows.0[2][0], means);
         means
     }
 
-    pub(super) fn norm_parts(&mut self, plan: &Plan, arenas: &mut Arenas<f32>, model: usize, rows: &Rows) {
-        let (parts, _) = norm_places(plan, model);
-        let due = plan.step.is_due(arenas.state[model]);
+    pub(super) fn norm_parts(&mut self, plan: &Plan, share: &mut Share<'_>, rows: &Rows) {
+        let (parts, _) = norm_places(plan);
+        let due = plan.step.is_due(*share.state);
         for p in plan.parameters() {
-            let means = self.means(plan, arenas, model, p, rows);
+            let means = self.means(plan, share, p, rows);
             for (tile, means) in means.chunks(4 * plan.step.parameter_tile()).enumerate() {
                 let sum = if due { sum_of_squares(means) } else { 0.0 };
-                arenas.scalars[Arena::Grads as usize][parts + 4 * (p.first_tile + tile)] = sum;
+                share.grads[parts + 4 * (p.first_tile + tile)] = sum;
             }
         }
     }
 
-    pub(super) fn norm(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) {
-        let (parts, norm) = norm_places(plan, model);
-        let grads = &mut arenas.scalars[Arena::Grads as usize];
-        let sum: f32 = (0..plan.parameter_tiles()).map(|tile| grads[parts + 4 * tile]).sum();
-        grads[norm] = sum.sqrt();
+    pub(super) fn norm(plan: &Plan, share: &mut Share<'_>) {
+        let (parts, norm) = norm_places(plan);
+        let sum: f32 = (0..plan.parameter_tiles()).map(|tile| share.grads[parts + 4 * tile]).sum();
+        share.grads[norm] = sum.sqrt();
     }
 
-    pub(super) fn update(&mut self, plan: &Plan, arenas: &mut Arenas<f32>, model: usize, rows: &Rows) {
-        if !plan.step.is_due(arenas.state[model]) {
+    pub(super) fn update(&mut self, plan: &Plan, share: &mut Share<'_>, rows: &Rows) {
+        if !plan.step.is_due(*share.state) {
             return;
         }
-        let (_, norm) = norm_places(plan, model);
-        let norm = arenas.scalars[Arena::Grads as usize][norm];
+        let (_, norm) = norm_places(plan);
+        let norm = share.grads[norm];
         let factor = if plan.step.clip_norm { norm_factor(norm, rows.0[2][1]) } else { 1.0 };
         for p in plan.parameters() {
-            let means = self.means(plan, arenas, model, p, rows);
+            let means = self.means(plan, share, p, rows);
             multiply_by_number(means, factor);
             let rows = (plan.step.constants_of(rows.0, p.is_bias), rows.1);
-            update_slice(plan, arenas, model, &mut self.scratch, (4 * p.offset, 0, 4 * p.vectors), &rows);
+            update_slice(plan, share, &mut self.scratch, (4 * p.offset, 0, 4 * p.vectors), &rows);
         }
     }
 }

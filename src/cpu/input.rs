@@ -1,19 +1,18 @@
 //! The encoding of the inputs, and the gradients of embeddings, in the cpu executor.
 
 use super::encode::encode_row;
-use super::fast::{base, place};
+use super::fast::place;
+use super::share::Share;
 use super::vector::{add, waves};
-use crate::arenas::Arenas;
-use crate::plan::{Arena, EmbeddingTable, Plan};
+use crate::plan::{EmbeddingTable, Plan, Tensor};
 use crate::spec::FREQUENCIES;
 
 /// Encodes the batch. With embeddings, the slope by it is 1.
-pub(super) fn encode(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) {
+pub(super) fn encode(plan: &Plan, share: &mut Share<'_>) {
     let (l, inputs, rows) = (plan.layers[0], plan.step.model.inputs(), plan.step.batch_size);
-    let frequencies = arenas.get(plan, model, FREQUENCIES);
-    let [params, _, _, activations, _] = &mut arenas.scalars;
-    let params = &params[base(plan, Arena::Params, model)..];
-    let activations = &mut activations[base(plan, Arena::Activations, model)..];
+    let Share { params, activations, .. } = share;
+    let frequencies: Vec<_> =
+        plan.tensor(FREQUENCIES).into_iter().flat_map(Tensor::indices).map(|index| params[index]).collect();
     let (low, encoded) = activations.split_at_mut(4 * l.input);
     let ((x, stride), width) = (place(plan, "x"), 4 * l.input_vectors());
     for (row, out) in low[x..].chunks_exact(stride).zip(encoded.chunks_exact_mut(width)).take(rows) {
@@ -25,9 +24,9 @@ pub(super) fn encode(plan: &Plan, arenas: &mut Arenas<f32>, model: usize) {
 }
 
 /// The gradient of a table, padded as the table is.
-pub(super) fn table_gradient(plan: &Plan, arenas: &Arenas<f32>, model: usize, e: &EmbeddingTable, g: &mut [f32]) {
+pub(super) fn table_gradient(plan: &Plan, share: &Share<'_>, e: &EmbeddingTable, g: &mut [f32]) {
     g.fill(0.0);
-    let activations = &arenas.scalars[Arena::Activations as usize][base(plan, Arena::Activations, model)..];
+    let activations = &*share.activations;
     let ((x, x_stride), (delta, delta_stride)) = (place(plan, "x"), place(plan, "encoded_delta"));
     let rows = activations[x..].chunks_exact(x_stride).zip(activations[delta..].chunks_exact(delta_stride));
     for (row, delta) in rows.take(plan.step.batch_size) {

@@ -10,9 +10,13 @@ mod oracle;
 mod oracle_encode;
 mod oracle_norm;
 mod predict;
+mod products;
+mod share;
 mod vector;
 
 use std::collections::VecDeque;
+
+use rayon::prelude::*;
 
 use crate::arenas::{Arenas, State};
 use crate::error::Result;
@@ -23,6 +27,7 @@ use crate::rng::Key;
 use crate::spec::Hyperparameters;
 use fast::Fast;
 use oracle::Oracle;
+use share::{Share, shares};
 
 pub(crate) use encode::{embed, encode, waves};
 pub use predict::loss_over;
@@ -77,7 +82,6 @@ pub struct CpuExecutor {
     plan: Plan,
     hyper: Vec<Hyperparameters>,
     arenas: Arenas<f32>,
-    fast: Fast,
     saved: Option<Arenas<f32>>,
     reports: VecDeque<Report>,
 }
@@ -85,8 +89,7 @@ pub struct CpuExecutor {
 impl CpuExecutor {
     /// Starts from `arenas`; `hyper` has one entry per model.
     pub fn new(plan: Plan, hyper: Vec<Hyperparameters>, arenas: Arenas<f32>) -> Self {
-        let fast = Fast::new(&plan);
-        let mut executor = Self { plan, hyper, arenas, fast, saved: None, reports: VecDeque::new() };
+        let mut executor = Self { plan, hyper, arenas, saved: None, reports: VecDeque::new() };
         executor.clear_padding();
         executor
     }
@@ -96,13 +99,23 @@ impl CpuExecutor {
         self.arenas.scalars[Arena::Activations as usize].fill(0.0);
     }
 
-    fn step_of(&mut self, model: usize) -> f32 {
-        let hyper = &self.hyper[model];
-        let rows = (hyper.constants(), self.plan.step.row(hyper, u64::from(self.arenas.state[model][0])));
-        let Self { plan, arenas, fast, .. } = self;
-        let losses = plan.ops.iter().filter_map(|op| fast.run(op.kind, plan, arenas, model, &rows));
-        losses.fold(f32::NAN, |_, loss| loss)
+    /// Runs steps of all models, side by side on the cores of the machine, and returns the losses of each model.
+    fn run(&mut self, steps: usize) -> Vec<Vec<f32>> {
+        let Self { plan, hyper, arenas, .. } = self;
+        let plan = &*plan;
+        let run = |(mut share, hyper): (Share<'_>, &Hyperparameters)| {
+            let mut fast = Fast::new(plan);
+            (0..steps).map(|_| step_of(plan, &mut share, hyper, &mut fast)).collect()
+        };
+        shares(plan, arenas).into_par_iter().zip(&*hyper).with_max_len(1).map(run).collect()
     }
+}
+
+/// Runs a step of a model and returns its loss before the update.
+fn step_of(plan: &Plan, share: &mut Share<'_>, hyper: &Hyperparameters, fast: &mut Fast) -> f32 {
+    let rows = (hyper.constants(), plan.step.row(hyper, u64::from(share.state[0])));
+    let losses = plan.ops.iter().filter_map(|op| fast.run(op.kind, plan, share, &rows));
+    losses.fold(f32::NAN, |_, loss| loss)
 }
 
 /// The key of the units that a hidden layer drops in a step: a child of that of the batch, of which the first two may draw rows.
@@ -128,11 +141,8 @@ impl Executor for CpuExecutor {
     }
 
     fn enqueue(&mut self, chunk: Chunk) -> Result<()> {
-        let models = self.plan.step.models;
-        let mut losses = Vec::with_capacity(chunk.steps * models);
-        for _ in 0..chunk.steps {
-            losses.extend((0..models).map(|model| self.step_of(model)));
-        }
+        let of_models = self.run(chunk.steps);
+        let losses = (0..chunk.steps).flat_map(|step| of_models.iter().map(move |losses| losses[step])).collect();
         let submissions = chunk.steps.div_ceil(chunk.iters_per_submit);
         let state = self.arenas.state.clone();
         self.reports.push_back(Report { losses, state, submissions, ..Report::of(chunk) });

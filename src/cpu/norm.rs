@@ -1,19 +1,17 @@
 //! Layer normalization in the cpu executor.
 
-use super::fast::{base, finish_layer};
+use super::fast::finish_layer;
+use super::share::Share;
 use super::vector::{denormalize, normalize};
-use crate::arenas::Arenas;
-use crate::plan::{Arena, DenseLayer, Plan};
+use crate::plan::{DenseLayer, Plan};
 
 /// From the product of a layer to its output.
-pub(super) fn forward(plan: &Plan, arenas: &mut Arenas<f32>, model: usize, layer: usize, scratch: &mut [f32]) {
+pub(super) fn forward(plan: &Plan, share: &mut Share<'_>, layer: usize, scratch: &mut [f32]) {
     let l = plan.layers[layer];
     let Some(n) = l.norm else { return };
     let (rows, stride) = (plan.step.batch_size, 4 * l.output_vectors());
-    let [params, _, _, activations, _] = &mut arenas.scalars;
-    let params = &params[base(plan, Arena::Params, model)..];
+    let Share { params, activations, .. } = share;
     let (scale, bias) = (&params[4 * n.scale..][..stride], &params[4 * n.bias..][..stride]);
-    let activations = &mut activations[base(plan, Arena::Activations, model)..];
     let (low, rest) = activations.split_at_mut(4 * l.output);
     let (h, rest) = rest.split_at_mut(4 * (n.normalized - l.output));
     let (normalized, rest) = rest.split_at_mut(4 * (n.delta - n.normalized));
@@ -24,17 +22,16 @@ pub(super) fn forward(plan: &Plan, arenas: &mut Arenas<f32>, model: usize, layer
         inverse[0] = normalize(z, l.outputs, normalized, scale, bias);
     }
     let skipped = (l.skip > 0).then(|| &low[4 * l.input..]);
-    finish_layer(plan, arenas.state[model], layer, (h, slope, skipped), scratch);
+    finish_layer(plan, *share.state, layer, (h, slope, skipped), scratch);
 }
 
 /// The delta of a layer from the derivative by what its normalization made.
-pub(super) fn backward(plan: &Plan, arenas: &mut Arenas<f32>, model: usize, layer: usize) {
+pub(super) fn backward(plan: &Plan, share: &mut Share<'_>, layer: usize) {
     let l = plan.layers[layer];
     let Some(n) = l.norm else { return };
     let (rows, stride) = (plan.step.batch_size, 4 * l.output_vectors());
-    let [params, _, _, activations, _] = &mut arenas.scalars;
-    let scale = &params[base(plan, Arena::Params, model) + 4 * n.scale..][..stride];
-    let activations = &mut activations[base(plan, Arena::Activations, model)..];
+    let Share { params, activations, .. } = share;
+    let scale = &params[4 * n.scale..][..stride];
     let (low, high) = activations.split_at_mut(4 * n.normalized);
     let row = |at: usize, b: usize| 4 * (at - n.normalized) + b * stride;
     for (b, delta) in low[4 * l.delta..].chunks_exact_mut(stride).take(rows).enumerate() {
@@ -45,10 +42,10 @@ pub(super) fn backward(plan: &Plan, arenas: &mut Arenas<f32>, model: usize, laye
 }
 
 /// Gradients of scale and bias, one after the other.
-pub(super) fn gradients(plan: &Plan, arenas: &Arenas<f32>, model: usize, l: &DenseLayer, out: &mut [f32]) {
+pub(super) fn gradients(plan: &Plan, share: &Share<'_>, l: &DenseLayer, out: &mut [f32]) {
     let Some(n) = l.norm else { return };
     let stride = 4 * l.output_vectors();
-    let activations = &arenas.scalars[Arena::Activations as usize][base(plan, Arena::Activations, model)..];
+    let activations = &*share.activations;
     out.fill(0.0);
     let (scale, bias) = out.split_at_mut(stride);
     let rows =
