@@ -159,7 +159,9 @@ pub(super) fn open_device(config: &TrainConfig, plan: &Plan, observer: &mut dyn 
         } else {
             ""
         };
-        observer.notice(&format!("{} is a software adapter: it computes on the processor{threads}", found.summary));
+        let cure = if config.executor == ExecutorChoice::Auto { "; --executor cpu is often faster there" } else { "" };
+        observer
+            .notice(&format!("{} is a software adapter: it computes on the processor{threads}{cure}", found.summary));
     }
     Device::open(&found).map(Some)
 }
