@@ -4,14 +4,10 @@ use num_traits::Float;
 
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::plan::{Arena, Plan, Source};
+use crate::plan::{Arena, Plan, Source, State};
 use crate::real::lit;
 use crate::rng::Key;
 use crate::spec::{initial_extras, initial_parameters, linreg_truth};
-
-/// State words of one model: finished steps, the two words of its key, and `1 +` the first step whose loss was not finite
-/// (0 if there is none).
-pub type State = [u32; 4];
 
 /// All arenas of a plan, for all of its models.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,5 @@
 //! What a run is, as plain values with their defaults written once. The command line and the library fill the same structs.
 
-mod table;
 mod validate;
 
 use std::borrow::Cow;
@@ -8,11 +7,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::data::Frame;
+pub use crate::data::{Categorical, ImageConfig, Missing, TableConfig, Validation};
 use crate::error::{Error, Result};
 use crate::gpu::AdapterChoice;
 use crate::plan::Sampling;
 use crate::spec::{Activation, Embedding, Hyperparameters, Init, LayerOptions, Loss, Model, Optimizer, Schedule};
-pub use table::{Categorical, ImageConfig, Missing, TableConfig, Validation};
 pub use validate::{PlateauConfig, ValidateConfig};
 
 /// Where the data comes from.

@@ -11,6 +11,7 @@
 
 mod apply;
 mod array;
+mod config;
 mod csv;
 mod describe;
 mod fit;
@@ -32,10 +33,10 @@ mod tests;
 
 use std::path::Path;
 
-use crate::config::{Missing, TableConfig, Validation};
 use crate::error::{Error, Result};
 use crate::spec::TargetKind;
 use apply::Rows;
+pub use config::{Categorical, ImageConfig, Missing, TableConfig, Validation};
 pub use describe::{Contents, Description};
 use fit::{Fit, Roles};
 pub use frame::{Column, Frame, Texts, Values};

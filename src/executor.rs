@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::arenas::{Arenas, State};
+use crate::arenas::Arenas;
 use crate::error::Result;
-use crate::plan::Arena;
+use crate::plan::{Arena, State};
 
 /// Steps that are run between two visits to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Where a run starts, and what it did.
 
-use crate::arenas::State;
 use crate::error::Error;
 use crate::executor::Report;
+use crate::plan::State;
 
 /// Where a run starts.
 #[derive(Debug, Clone, PartialEq)]

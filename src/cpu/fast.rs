@@ -4,8 +4,7 @@ use super::products::{View, multiply, multiply_column, multiply_thin, sum_of_col
 use super::share::Share;
 use super::vector::{activate, add, clip_values, dropout_factors, multiply_by, multiply_by_number, normals, update};
 use super::{dropout_key, input, norm};
-use crate::arenas::State;
-use crate::plan::{Arena, DenseLayer, OpKind, Plan, Source, activation_of, w0_of};
+use crate::plan::{Arena, DenseLayer, OpKind, Plan, Source, State, activation_of, w0_of};
 use crate::real::lit;
 use crate::rng::Key;
 use crate::spec::Constants;

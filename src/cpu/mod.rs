@@ -18,10 +18,10 @@ use std::collections::VecDeque;
 
 use rayon::prelude::*;
 
-use crate::arenas::{Arenas, State};
+use crate::arenas::Arenas;
 use crate::error::Result;
 use crate::executor::{Chunk, Executor, Report};
-use crate::plan::{Arena, OpKind, Plan, TrainStep};
+use crate::plan::{Arena, OpKind, Plan, State, TrainStep};
 use crate::real::Real;
 use crate::rng::Key;
 use crate::spec::Hyperparameters;

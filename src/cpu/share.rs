@@ -1,7 +1,7 @@
 //! The arenas cut by model, so that models can be trained beside each other.
 
-use crate::arenas::{Arenas, State, shared_by_models};
-use crate::plan::{Arena, Plan};
+use crate::arenas::{Arenas, shared_by_models};
+use crate::plan::{Arena, Plan, State};
 
 /// What belongs to one model: its part of each arena, and its state. A table is every model's.
 pub(super) struct Share<'a> {

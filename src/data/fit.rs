@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::config::{Categorical, Missing, TableConfig};
 use super::frame::{Column, Frame, Texts, Values, number_text};
 use super::names::{count, listed, shown};
 use super::schema::{Encoding, InputColumn, LabelColumn, NumberColumn, Schema, Targets};
 use super::standardize::moments;
-use crate::config::{Categorical, Missing, TableConfig};
 use crate::error::{Error, Result};
 use crate::spec::{Embedding, TargetKind};
 

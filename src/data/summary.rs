@@ -1,9 +1,9 @@
 //! What is said of a table before it is trained on.
 
 use super::Tables;
+use super::config::{Missing, TableConfig, Validation};
 use super::names::{count, shown};
 use super::schema::{Encoding, Schema, Targets};
-use crate::config::{Missing, TableConfig, Validation};
 
 /// How many classes or columns are listed by name.
 const SHOWN: usize = 12;

@@ -5,9 +5,9 @@ use std::num::NonZeroU64;
 use bytemuck::{Pod, Zeroable};
 
 use super::device::Device;
-use crate::arenas::{Arenas, State, shared_by_models};
+use crate::arenas::{Arenas, shared_by_models};
 use crate::error::{Error, Result};
-use crate::plan::{Arena, Plan, TrainStep};
+use crate::plan::{Arena, Plan, State, TrainStep};
 use crate::spec::{Constants, Hyperparameters};
 
 /// What the host says of a submission: the layout of `Chunk` in `shaders/shared/arenas.wgsl`.

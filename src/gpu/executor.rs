@@ -7,10 +7,10 @@ use super::buffers::{Buffers, ChunkUniform};
 use super::device::Device;
 use super::pipelines::Pipelines;
 use super::timer::{self, Timer};
-use crate::arenas::{Arenas, State};
+use crate::arenas::Arenas;
 use crate::error::{Error, Result};
 use crate::executor::{Chunk, Executor, Report};
-use crate::plan::{Arena, Plan};
+use crate::plan::{Arena, Plan, State};
 use crate::shader::{Shader, Walk};
 use crate::spec::Hyperparameters;
 

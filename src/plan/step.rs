@@ -6,7 +6,6 @@ use num_traits::Float;
 use serde::{Deserialize, Serialize};
 
 use super::{ROW_ALIGNMENT, TILE_VECTORS};
-use crate::arenas::State;
 use crate::real::{Real, lit};
 use crate::spec::{
     Activation, Constants, Hyperparameters, Init, Loss, Model, Optimizer, Schedule, largest, softmax_cross_entropy,
@@ -109,6 +108,10 @@ impl fmt::Display for Products {
         }
     }
 }
+
+/// State words of one model: finished steps, the two words of its key, and `1 +` the first step whose loss was not finite
+/// (0 if there is none).
+pub type State = [u32; 4];
 
 /// Everything a plan is made from.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,13 +3,13 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use crate::arenas::{Arenas, State};
+use crate::arenas::Arenas;
 use crate::config::OnDivergence;
 use crate::data::Dataset;
 use crate::data::schema::Targets;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
-use crate::plan::{Arena, Plan};
+use crate::plan::{Arena, Plan, State};
 use crate::recover::Rebuild;
 use crate::run::{Pace, Run, Silent, Start};
 use crate::score::{Scores, Tally, spread};
