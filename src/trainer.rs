@@ -11,11 +11,12 @@ use crate::arenas::Arenas;
 use crate::calibrate::{Candidates, Choice};
 use crate::checkpoint::{Checkpoint, Origin, Saved, Saver, Saving};
 use crate::config::{ExecutorChoice, Member, TrainConfig};
-use crate::cpu::{self, CpuExecutor};
+use crate::cpu::CpuExecutor;
 use crate::data::{Dataset, Tables};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::gpu::AdapterSummary;
+use crate::network;
 use crate::plan::{Arena, Plan, TrainStep};
 use crate::recover::{Recovering, on_same_adapter};
 use crate::run::{self, Observer, Outcome, Pace, Run, Start};
@@ -222,8 +223,9 @@ impl Trainer {
         if let Some(validated) = &validated {
             arenas.scalars[Arena::Params as usize].clone_from(&validated.params);
         }
-        let loss =
-            |table: &Dataset| (0..self.members.len()).map(|m| cpu::loss_over(&self.plan, &arenas, m, table)).collect();
+        let loss = |table: &Dataset| {
+            (0..self.members.len()).map(|m| network::loss_over(&self.plan, &arenas, m, table)).collect()
+        };
         let train_losses = self.tables.as_ref().map(|tables| loss(&tables.train));
         Ok(Trained {
             outcome,

@@ -1,5 +1,5 @@
-//! The encoding of a row of the inputs, for the oracle, the cpu executor and the forward pass over a table: waves of it, or rows of
-//! tables in the place of indices.
+//! The encoding of a row of the inputs, for the oracle, the cpu executor and the networks on the host: waves of it, or rows of tables
+//! in the place of indices.
 
 use crate::plan::Plan;
 use crate::real::{Real, lit};

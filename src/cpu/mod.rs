@@ -9,7 +9,6 @@ mod norm;
 mod oracle;
 mod oracle_encode;
 mod oracle_norm;
-mod predict;
 mod products;
 mod share;
 mod vector;
@@ -30,8 +29,6 @@ use oracle::Oracle;
 use share::{Share, shares};
 
 pub(crate) use encode::{embed, encode, waves};
-pub use predict::loss_over;
-pub(crate) use predict::normalize;
 
 /// A plan, its arenas, and the hyperparameters of each model.
 #[derive(Debug, Clone)]

@@ -67,13 +67,17 @@ impl Embedder {
         parts
     }
 
-    pub(super) fn forward(&self, row: &[f64]) -> Vec<f64> {
-        let mut embedded = vec![0.0; self.outputs()];
-        let embeddings = self.tables.iter().map(|(embedding, _)| embedding);
-        embed(embeddings, row, &mut embedded, |i, category, place| {
-            let from = &self.tables[i].1[category * place.len()..];
-            place.iter_mut().zip(from).for_each(|(to, &from)| *to = f64::from(from));
-        });
+    /// Of rows, one after the other.
+    pub(super) fn forward(&self, rows: &[f64]) -> Vec<f64> {
+        let rows = rows.chunks_exact(self.inputs);
+        let mut embedded = vec![0.0; rows.len() * self.outputs()];
+        for (row, embedded) in rows.zip(embedded.chunks_exact_mut(self.outputs())) {
+            let embeddings = self.tables.iter().map(|(embedding, _)| embedding);
+            embed(embeddings, row, embedded, |i, category, place| {
+                let from = &self.tables[i].1[category * place.len()..];
+                place.iter_mut().zip(from).for_each(|(to, &from)| *to = f64::from(from));
+            });
+        }
         embedded
     }
 }

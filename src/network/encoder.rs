@@ -58,9 +58,13 @@ impl Encoder {
         }
     }
 
-    pub(super) fn forward(&self, row: &[f64]) -> Vec<f64> {
-        let mut encoded = vec![0.0; self.outputs()];
-        encode(&self.model, &self.frequencies, row, &mut encoded, waves);
+    /// Of rows, one after the other.
+    pub(super) fn forward(&self, rows: &[f64]) -> Vec<f64> {
+        let rows = rows.chunks_exact(self.inputs());
+        let mut encoded = vec![0.0; rows.len() * self.outputs()];
+        for (row, encoded) in rows.zip(encoded.chunks_exact_mut(self.outputs())) {
+            encode(&self.model, &self.frequencies, row, encoded, waves);
+        }
         encoded
     }
 }

@@ -5,23 +5,29 @@
 
 mod embedder;
 mod encoder;
+mod loss;
 mod names;
 mod predict;
+mod stages;
 
 pub use embedder::{Embedder, Part};
 pub use encoder::{Encoder, Waves};
+pub use loss::loss_over;
 pub(crate) use names::transposed;
 pub use names::{Naming, Tensor, tensors, torch_modules};
 pub use predict::{Predictions, Predictor, Which};
+pub use stages::{Dense, Stage};
 
 use std::path::PathBuf;
 
 use crate::checkpoint::Checkpoint;
-use crate::cpu::normalize;
 use crate::data::schema::{Encoding, InputColumn, NumberColumn, Schema, Targets};
 use crate::error::{Error, Result};
 use crate::real::Real as _;
-use crate::spec::{Activation, Embedding, InputEncoding, Model};
+use stages::{forward, stages};
+
+/// Rows that a core takes at once: enough that the weights are widened seldom, and few enough to stay in its cache.
+const BLOCK: usize = 64;
 
 /// A network with its weights, and what its numbers stand for.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,43 +37,6 @@ pub struct Network {
     pub schema: Schema,
     /// What is computed, in order. The last stage has the outputs: no activation follows it.
     pub stages: Vec<Stage>,
-}
-
-/// A part of a network that maps a row to a row.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Stage {
-    /// `x kernel + bias`.
-    Dense(Dense),
-    /// A function of each number.
-    Activation(Activation),
-    /// Waves of the inputs.
-    Encoding(Encoder),
-    /// Rows of tables in the place of indices of categories.
-    Embedding(Embedder),
-    /// Normalization over the row, then `scale` and `bias` of each number.
-    LayerNorm {
-        /// Shape `(outputs)` of the layer.
-        scale: Vec<f32>,
-        /// Shape `(outputs)` of the layer.
-        bias: Vec<f32>,
-    },
-    /// Keeps the row for the next [`Stage::Join`].
-    Fork,
-    /// Adds the row that was kept.
-    Join,
-}
-
-/// A dense layer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Dense {
-    /// Width of the row it reads.
-    pub inputs: usize,
-    /// Width of the row it gives.
-    pub outputs: usize,
-    /// Shape `(inputs, outputs)`, row-major.
-    pub kernel: Vec<f32>,
-    /// Shape `(outputs)`.
-    pub bias: Vec<f32>,
 }
 
 /// One number that a network reads, before it is standardized: `(x - mean) / std`.
@@ -167,26 +136,10 @@ impl Network {
         }
     }
 
-    /// The outputs for a row of standardized inputs: numbers to be scaled back, or logits. In f64, from the weights as they
-    /// are.
-    pub fn forward(&self, row: &[f32]) -> Vec<f64> {
-        let mut h: Vec<f64> = row.iter().map(|&x| f64::from(x)).collect();
-        let mut kept = Vec::new();
-        for stage in &self.stages {
-            match stage {
-                Stage::Dense(dense) => h = dense.forward(&h),
-                Stage::Activation(activation) => h.iter_mut().for_each(|z| *z = activation.evaluate(*z).0),
-                Stage::Encoding(encoder) => h = encoder.forward(&h),
-                Stage::Embedding(embedder) => h = embedder.forward(&h),
-                Stage::LayerNorm { scale, bias } => {
-                    let wide = |values: &[f32]| values.iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
-                    normalize(&mut h, &wide(scale), &wide(bias));
-                }
-                Stage::Fork => kept.clone_from(&h),
-                Stage::Join => h.iter_mut().zip(&kept).for_each(|(sum, kept)| *sum += kept),
-            }
-        }
-        h
+    /// The outputs for rows of standardized inputs, shape `(rows, inputs)`: numbers to be scaled back, or logits, shape
+    /// `(rows, outputs)`. In f64, from the weights as they are.
+    pub fn forward(&self, rows: &[f32]) -> Vec<f64> {
+        forward(&self.stages, rows)
     }
 
     /// What a row of outputs means: numbers in the units of the file, or a probability per label or class.
@@ -212,55 +165,6 @@ impl Network {
             Targets::Classes { .. } => answers.iter().map(|&p| log(p)).collect(),
         }
     }
-}
-
-impl Dense {
-    fn forward(&self, row: &[f64]) -> Vec<f64> {
-        let mut z: Vec<f64> = self.bias.iter().map(|&b| f64::from(b)).collect();
-        for (x, weights) in row.iter().zip(self.kernel.chunks_exact(self.outputs)) {
-            for (sum, &w) in z.iter_mut().zip(weights) {
-                *sum += x * f64::from(w);
-            }
-        }
-        z
-    }
-}
-
-/// The stages of a model, whose weights are `tensor(name)`.
-fn stages(model: &Model, tensor: impl Fn(&str) -> Vec<f32>) -> Vec<Stage> {
-    let mut stages = Vec::new();
-    if model.options.encoding != InputEncoding::None {
-        let frequencies = model.constants().iter().flat_map(|(name, _)| tensor(name)).map(f64::from).collect();
-        stages.push(Stage::Encoding(Encoder::new(model, frequencies)));
-    }
-    if !model.embeddings.is_empty() {
-        let table = |(i, e): (usize, &Embedding)| (*e, tensor(&format!("embeddings.{i}.embedding")));
-        let tables = model.embeddings.iter().enumerate().map(table).collect();
-        stages.push(Stage::Embedding(Embedder::new(model.inputs(), tables)));
-    }
-    let last = model.layers().len() - 1;
-    for (layer, (inputs, outputs)) in model.layers().enumerate() {
-        if model.has_skip(layer) {
-            stages.push(Stage::Fork);
-        }
-        // sin(w0 z) is sin(z) of weights that are w0 times as large, in whatever comes before it.
-        let scaled = |name: String, by: f64| tensor(&name).into_iter().map(|v| narrow(by * f64::from(v))).collect();
-        let w0 = if layer < last { model.w0 } else { 1.0 };
-        let (of_dense, of_norm) = if model.has_norm(layer) { (1.0, w0) } else { (w0, 1.0) };
-        let [kernel, bias] = ["kernel", "bias"].map(|part| scaled(format!("layers.{layer}.{part}"), of_dense));
-        stages.push(Stage::Dense(Dense { inputs, outputs, kernel, bias }));
-        if model.has_norm(layer) {
-            let [scale, bias] = ["scale", "bias"].map(|part| scaled(format!("norms.{layer}.{part}"), of_norm));
-            stages.push(Stage::LayerNorm { scale, bias });
-        }
-        if layer < last {
-            stages.push(Stage::Activation(model.activation));
-        }
-        if model.has_skip(layer) {
-            stages.push(Stage::Join);
-        }
-    }
-    stages
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is the purpose")]

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::Network;
+use super::{BLOCK, Network};
 use crate::checkpoint::Checkpoint;
 use crate::data::Frame;
 use crate::data::schema::Schema;
@@ -82,25 +82,30 @@ impl Predictor {
 
     /// Predicts from standardized inputs, shape `(rows, inputs)`; the rows on all cores.
     pub fn predict(&self, features: &[f32]) -> Predictions {
-        let rows = features.par_chunks_exact(self.network().inputs());
+        let blocks = features.par_chunks(BLOCK * self.network().inputs());
         let mut all = Predictions { answers: Vec::new(), std: Vec::new(), outputs: Vec::new() };
-        for row in rows.map(|row| self.predict_row(row)).collect::<Vec<_>>() {
-            all.answers.extend(row.answers);
-            all.std.extend(row.std);
-            all.outputs.extend(row.outputs);
+        for block in blocks.map(|rows| self.predict_block(rows)).collect::<Vec<_>>() {
+            all.answers.extend(block.answers);
+            all.std.extend(block.std);
+            all.outputs.extend(block.outputs);
         }
         all
     }
 
-    fn predict_row(&self, row: &[f32]) -> Predictions {
-        let mut outputs: Vec<_> = self.networks.iter().map(|network| network.forward(row)).collect();
-        let answers: Vec<_> = self.networks.iter().zip(&outputs).map(|(n, outputs)| n.answers(outputs)).collect();
-        let of = |output: usize| moments(answers.iter().map(|answers| answers[output]));
-        let (mean, std): (Vec<_>, Vec<_>) = (0..self.network().outputs()).map(of).unzip();
+    fn predict_block(&self, rows: &[f32]) -> Predictions {
+        let width = self.network().outputs();
+        let mut outputs: Vec<_> = self.networks.iter().map(|network| network.forward(rows)).collect();
+        let answers_of = |(network, outputs): (&Network, &Vec<f64>)| -> Vec<f64> {
+            outputs.chunks_exact(width).flat_map(|row| network.answers(row)).collect()
+        };
+        let answers: Vec<_> = self.networks.iter().zip(&outputs).map(answers_of).collect();
+        let of = |i: usize| moments(answers.iter().map(|answers| answers[i]));
+        let (mean, std): (Vec<_>, Vec<_>) = (0..answers[0].len()).map(of).unzip();
         if outputs.len() == 1 {
             return Predictions { answers: mean, std: Vec::new(), outputs: outputs.remove(0) };
         }
-        Predictions { outputs: self.network().outputs_of(&mean), answers: mean, std }
+        let outputs = mean.chunks_exact(width).flat_map(|row| self.network().outputs_of(row)).collect();
+        Predictions { answers: mean, std, outputs }
     }
 }
 

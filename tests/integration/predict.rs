@@ -2,6 +2,7 @@
 
 use fori::checkpoint::Checkpoint;
 use fori::network::Network;
+use fori::read_frame;
 
 use crate::cli::Dir;
 use crate::common::assert_close;
@@ -140,30 +141,49 @@ fn a_network_without_a_table_reads_numbered_columns() {
     assert_eq!((header.as_str(), numbers(&rows)), ("y0", want.to_vec()), "predictions");
 }
 
+/// The flags of networks that together have every kind of stage.
+const LAYERS: [&str; 6] = [
+    "--layer-norm",
+    "--residual",
+    "--encoding fourier --fourier-features 5",
+    "--encoding frequency --frequencies 3 --include-input --layer-norm --residual --dropout 0.2",
+    "--categorical embedding --residual",
+    "--activation sin --w0 30 --init siren",
+];
+
 #[test]
 fn networks_with_other_layers_predict_what_training_measured() {
     let dir = Dir::new();
     dir.write("t.csv", TABLE);
-    for layers in [
-        "--layer-norm",
-        "--residual",
-        "--encoding fourier --fourier-features 5",
-        "--encoding frequency --frequencies 3 --include-input --layer-norm --residual --dropout 0.2",
-    ] {
+    for layers in LAYERS {
         let train =
             "train --executor cpu --hidden 6,6,6 --batch-size 4 --steps 60 --checkpoint c -q --json --data t.csv";
         let json = dir.run(&format!("{train} --target y {layers}")).exits(0).json();
+        let measured = json["train_loss"].as_f64().expect("a loss");
         let predictions = numbers(&predicted(&dir, "t.csv", "").1);
         let squares = predictions.iter().zip([30.0, 40.0, 70.0, 50.0, 10.0]).map(|(p, y)| ((p - y) / 20.0_f64).powi(2));
         let loss = squares.sum::<f64>() / 5.0;
-        assert_close(
-            &format!("loss with {layers}"),
-            &[loss],
-            &[json["train_loss"].as_f64().expect("a loss")],
-            1e-5,
-            0.0,
-        );
-        dir.run("inspect c").exits(0).prints(&["network          4 -> "]);
+        assert_close(&format!("loss with {layers}"), &[loss], &[measured], 1e-5, 0.0);
+        let json = dir.run("evaluate c --data t.csv --json").exits(0).json();
+        let evaluated = json["metrics"]["loss"].as_f64().expect("a loss");
+        assert_close(&format!("evaluation with {layers}"), &[evaluated], &[measured], 1e-13, 0.0);
+        dir.run("inspect c").exits(0).prints(&["network          "]);
+    }
+}
+
+#[test]
+fn rows_at_once_have_the_outputs_that_each_has_alone() {
+    let dir = Dir::new();
+    dir.write("t.csv", TABLE);
+    for layers in LAYERS {
+        let train = "train --executor cpu --hidden 6,6,6 --batch-size 4 --steps 9 --checkpoint c -q --data t.csv";
+        dir.run(&format!("{train} --target y,b {layers}")).exits(0);
+        let network = Network::of(&Checkpoint::read(&dir.path("c")).expect("a checkpoint"), 0).expect("a network");
+        let frame = read_frame(&dir.path("t.csv"), None).expect("a table");
+        let rows = network.schema.apply_inputs(&frame).expect("inputs").features;
+        let each: Vec<_> = rows.chunks_exact(network.inputs()).flat_map(|row| network.forward(row)).collect();
+        assert_eq!(each.len(), 10, "outputs with {layers}");
+        assert_eq!(network.forward(&rows), each, "outputs with {layers}");
     }
 }
 
