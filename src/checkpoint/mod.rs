@@ -139,31 +139,26 @@ impl Checkpoint {
 
     /// Puts the state into the arenas of a plan of the same experiment.
     pub fn restore(&self, plan: &Plan, arenas: &mut Arenas<f32>) {
+        self.restore_from(plan, arenas, 0);
+    }
+
+    /// As [`Checkpoint::restore`], of its models from one on, counted from 0, into the arenas of a plan of as many or fewer.
+    pub fn restore_from(&self, plan: &Plan, arenas: &mut Arenas<f32>, first: usize) {
         for (name, _) in trained_tensors(&plan.step.model, plan.step.optimizer, plan.step.accumulate) {
             let Some(tensor) = plan.tensor(&name) else { continue };
-            self.copy(&name, plan, tensor, &mut arenas.scalars[tensor.arena as usize]);
+            self.copy((&name, first), plan, tensor, &mut arenas.scalars[tensor.arena as usize]);
         }
         let (steps, keys, diverged) = (self.words("step"), self.words("key"), self.words("diverged"));
-        for (model, state) in arenas.state.iter_mut().enumerate() {
+        for (model, state) in (first..).zip(&mut arenas.state) {
             *state = [steps[model], keys[2 * model], keys[2 * model + 1], diverged[model]];
         }
     }
 
-    /// As [`Checkpoint::restore`], of one of its models, counted from 0, into the arenas of a plan of one.
-    pub fn restore_model(&self, plan: &Plan, arenas: &mut Arenas<f32>, model: usize) {
-        let models = self.words("step").len();
-        let only = |words: &[u32]| words.chunks_exact(words.len() / models).nth(model).map(<[u32]>::to_vec);
-        let tensors = self.tensors.iter().map(|(name, Words { shape, words })| {
-            let shape = shape[usize::from(models > 1)..].to_vec();
-            (name.clone(), Words { shape, words: only(words).unwrap_or_default() })
-        });
-        Self { tensors: tensors.collect(), ..self.clone() }.restore(plan, arenas);
-    }
-
-    /// Copies the numbers of all models from the tensor `name` to where a plan has `tensor` in an arena.
-    fn copy(&self, name: &str, plan: &Plan, tensor: &Tensor, arena: &mut [f32]) {
+    /// Copies the numbers of the models from `first` on from the tensor `name` to where a plan has `tensor` in an arena.
+    fn copy(&self, (name, first): (&str, usize), plan: &Plan, tensor: &Tensor, arena: &mut [f32]) {
         let words = self.words(name);
-        for (model, words) in words.chunks_exact(words.len() / plan.step.models).enumerate() {
+        let models = words.chunks_exact(words.len() / self.words("step").len());
+        for (model, words) in models.skip(first).take(plan.step.models).enumerate() {
             let base = Arenas::<f32>::base(plan, tensor.arena, model);
             for (i, &word) in tensor.indices().zip(words) {
                 arena[base + i] = f32::from_bits(word);
@@ -188,7 +183,7 @@ impl Checkpoint {
             progress.set(model, words);
         }
         for tensor in plan.tensors.iter().filter(|tensor| tensor.is_parameter()) {
-            self.copy(&format!("{BEST}{}", tensor.name), plan, tensor, &mut progress.params);
+            self.copy((&format!("{BEST}{}", tensor.name), 0), plan, tensor, &mut progress.params);
         }
         Some(progress)
     }

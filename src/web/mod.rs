@@ -119,7 +119,7 @@ fn write(config: &TrainConfig, member: Member, from: Option<(&Checkpoint, usize)
     let plan = Plan::new(TrainStep { products: Products::Tiled { side: 8 }, ..plan.step })?;
     let mut arenas = Arenas::initial(&plan, &[member.seed], tables.as_ref().map(|tables| &tables.train), 0.0)?;
     if let Some((checkpoint, model)) = from {
-        checkpoint.restore_model(&plan, &mut arenas, model);
+        checkpoint.restore_from(&plan, &mut arenas, model);
     }
     let first_update = first / u64::from(config.accumulate);
     let last_update = if plan.step.schedule == Schedule::Constant { first_update + 1 } else { config.updates() };
