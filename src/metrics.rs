@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
+use crate::files;
 pub use table::{Record, Table, read};
 
 /// One logged step of one model.
@@ -129,9 +130,7 @@ impl MetricsWriter {
 
 /// The final path and that of the rows until the run ends, or why there cannot be any.
 fn places(path: &Path) -> Result<(PathBuf, PathBuf), String> {
-    if path.is_dir() {
-        return Err("expected a file, found a folder; add the name of a file".into());
-    }
+    files::check(path)?;
     if path == Path::new("/dev/stdout") {
         return Err("stdout is for the summary; name a file".into());
     }
@@ -146,7 +145,6 @@ fn places(path: &Path) -> Result<(PathBuf, PathBuf), String> {
 
 /// Creates the partial file, or opens the stream, with `text` in it.
 fn create(path: &Path, partial: &Path, text: &str) -> Result<BufWriter<File>, String> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let write = |to: &Path| {
         let mut file = BufWriter::new(File::create(to)?);
         file.write_all(text.as_bytes()).map(|()| file)
@@ -162,13 +160,7 @@ fn create(path: &Path, partial: &Path, text: &str) -> Result<BufWriter<File>, St
     } else {
         write(partial)
     };
-    match (result, folder) {
-        (Ok(file), _) => Ok(file),
-        (Err(_), Some(folder)) if !folder.is_dir() => {
-            Err(format!("there is no folder {}; make it first", folder.display()))
-        }
-        (Err(error), _) => Err(format!("cannot write {}: {error}", partial.display())),
-    }
+    result.map_err(|e| format!("cannot write {}: {e}", partial.display()))
 }
 
 /// The header and the whole rows up to `step` of what an earlier run left.

@@ -110,7 +110,7 @@ impl Trainer {
         let (tables, mut plan) = plan_of(&config, members.len())?;
         checkpoint.map_or(Ok(()), |c| c.experiment.check_tables(tables.as_ref(), &config))?;
         let from = resumed.map(|(checkpoint, path)| (path, checkpoint.step()));
-        let saver = config.checkpoint.as_ref().map(|c| Saver::open(c, from)).transpose()?;
+        let saver = config.checkpoint.as_ref().map(|c| Saver::open("--checkpoint", c, from)).transpose()?;
         let hyper: Vec<_> = members.iter().map(|m| m.hyper).collect();
         let device = open_device(&config, &plan, observer)?;
         let tuned = device.as_ref().and_then(|device| tune::found(&config, device, &plan, observer));

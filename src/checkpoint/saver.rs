@@ -31,26 +31,21 @@ pub struct Saver {
 }
 
 impl Saver {
-    /// Makes sure that the file can be written, and removes what a killed run left half-written. `resumed` is the file that
-    /// the run goes on from, and its step.
+    /// Makes sure that the file can be written, and removes what a killed run left half-written. `flag` is named in errors.
+    /// `resumed` is the file that the run goes on from, and its step.
     ///
     /// # Errors
     /// [`Error::Usage`] when it cannot be written.
-    pub fn open(config: &CheckpointConfig, resumed: Option<(&Path, u64)>) -> Result<Self> {
-        let refuse = |text: String| Error::Usage(format!("--checkpoint {}: {text}", config.path.display()));
+    pub fn open(flag: &str, config: &CheckpointConfig, resumed: Option<(&Path, u64)>) -> Result<Self> {
+        let refuse = |text: String| Error::Usage(format!("{flag} {}: {text}", config.path.display()));
+        files::check(&config.path).map_err(refuse)?;
         if config.path.exists() && !config.path.is_file() {
-            return Err(refuse("expected a file, found something else; add the name of a file".into()));
-        }
-        if config.path.file_name().is_none() {
-            return Err(refuse("expected the name of a file".into()));
+            return Err(refuse("expected a file, found something else; name another one".into()));
         }
         // A link stays a link: its file is what is replaced.
         let path = config.path.clone();
         let target = path.canonicalize().unwrap_or_else(|_| path.clone());
         let folder = files::folder_of(&target);
-        if !folder.is_dir() {
-            return Err(refuse(format!("there is no folder {}; make it first", folder.display())));
-        }
         let step =
             resumed.filter(|(from, _)| from.canonicalize().is_ok_and(|from| from == target)).map(|(_, step)| step);
         let mut saver = Self { path, target, folder, keep: config.keep, kept: VecDeque::new(), saved: step };

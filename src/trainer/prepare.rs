@@ -91,7 +91,8 @@ fn check_loss(config: &TrainConfig) -> Result<()> {
 /// # Errors
 /// [`Error::Usage`] when the file cannot be written.
 pub(super) fn best_saver(config: &TrainConfig) -> Result<Option<Saver>> {
-    let open = |path: &PathBuf| Saver::open(&CheckpointConfig { path: path.clone(), every: None, keep: 0 }, None);
+    let config_of = |path: &PathBuf| CheckpointConfig { path: path.clone(), every: None, keep: 0 };
+    let open = |path| Saver::open("--checkpoint-best", &config_of(path), None);
     config.validate.best.as_ref().map(open).transpose()
 }
 

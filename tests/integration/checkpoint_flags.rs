@@ -55,7 +55,7 @@ fn checkpoint_flags_name_what_is_possible() {
     let dir = Dir::new();
     std::fs::create_dir(dir.path("folder")).expect("a folder can be made");
     for (flags, texts) in [
-        ("--checkpoint folder", ["--checkpoint folder", "expected a file"]),
+        ("--checkpoint folder", ["--checkpoint folder", "expected a file, found a folder"]),
         ("--checkpoint absent/c", ["--checkpoint absent/c", "no folder absent; make it first"]),
         ("--checkpoint-every 5", ["--checkpoint-every", "add --checkpoint FILE"]),
         ("--keep 5", ["--keep", "add --checkpoint FILE"]),
@@ -67,7 +67,10 @@ fn checkpoint_flags_name_what_is_possible() {
         let ran = dir.run(&format!("train {TINY} {flags}"));
         ran.exits(2).says(&texts);
     }
-    assert_eq!(dir.names(), ["folder"], "nothing is left behind");
+    dir.write("t.csv", "a,y\n1,2\n2,3\n3,4\n4,6\n");
+    let best = "--data t.csv --target y --validation 0.5 --checkpoint-best folder";
+    dir.run(&format!("train {TINY} {best}")).exits(2).says(&["--checkpoint-best folder: expected a file"]);
+    assert_eq!(dir.names(), ["folder", "t.csv"], "nothing is left behind");
 }
 
 #[test]

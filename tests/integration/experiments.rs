@@ -138,6 +138,10 @@ fn files_that_cannot_be_read_or_written_are_named() {
     dir.run(&format!("{run} e.toml")).exits(0);
     dir.run(&format!("{run} e.toml --seed 3")).exits(0);
     assert!(dir.read("e.toml").contains("seed = 3"), "what it has written it replaces");
+    dir.write("e.toml.partial", "of the user");
+    dir.run(&format!("{run} e.toml --seed 4")).exits(0);
+    assert_eq!(dir.read("e.toml.partial"), "of the user", "another file");
+    std::fs::remove_file(dir.path("e.toml.partial")).expect("it is there");
     dir.run("train e.toml --save-experiment ./e.toml").exits(2).says(&["the file that the experiment was read from"]);
     dir.run("train --resume c --save-experiment e.toml").exits(2).says(&["--save-experiment", "--resume"]);
     assert_eq!(dir.read("mine.toml"), "steps = 3\n", "it is left alone");

@@ -1,7 +1,7 @@
 //! Writes the experiment of a run: every value that it was run with, so that `fori train FILE.toml` repeats it.
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::{Arg, ArgMatches, parser::ValueSource};
 
@@ -36,7 +36,7 @@ impl Setting<'_> {
     }
 }
 
-/// Writes the experiment of a run that is about to start into a file, beside it first. `read` is the experiment file that it
+/// Writes the experiment of a run that is about to start into a file. `read` is the experiment file that it
 /// was read from, if there is one; `matches` are the arguments that `config` is of.
 ///
 /// # Errors
@@ -61,20 +61,18 @@ pub(in super::super) fn save(
         env!("CARGO_PKG_VERSION")
     );
     let text = head + &text(path, matches, config, pinned).map_err(refuse)?;
-    let partial = PathBuf::from(format!("{}.partial", path.display()));
-    let written = std::fs::write(&partial, text).and_then(|()| std::fs::rename(&partial, path));
-    written.map_err(|e| {
-        let _ = std::fs::remove_file(&partial);
-        refuse(format!("cannot be written: {e}"))
-    })
+    files::replace("--save-experiment", path, text.as_bytes())
 }
 
-/// Why a file cannot be written, or must not be replaced.
+/// Why a file must not be replaced.
 fn check(path: &Path, read: Option<&Path>) -> Result<(), String> {
-    files::check(path)?;
     let read = read.and_then(|read| read.canonicalize().ok());
     if read.is_some_and(|read| path.canonicalize().is_ok_and(|path| path == read)) {
         return Err("this is the file that the experiment was read from; name another one".into());
+    }
+    // A stream holds nothing that could be lost, and its end may never come.
+    if !path.is_file() {
+        return Ok(());
     }
     match std::fs::read(path) {
         Ok(bytes) if !bytes.starts_with(HEAD.as_bytes()) => {
