@@ -50,13 +50,13 @@ pub(super) struct PlotArgs {
 #[command(next_help_heading = "Losses of runs")]
 struct LossArgs {
     /// The column to draw; validation_COLUMN is drawn beside it where the file has it.
-    #[arg(long, value_name = "NAME", default_value = "loss")]
+    #[arg(long, value_name = "NAME", default_value_t = Self::default().column)]
     column: String,
     /// Draw moving averages, whose weight of the past is W, from 0 to less than 1, and the values themselves faintly.
-    #[arg(long, value_name = "W", default_value_t = 0.0, value_parser = parse_weight)]
+    #[arg(long, value_name = "W", default_value_t = Self::default().smooth, value_parser = parse_weight)]
     smooth: f64,
     /// What goes to the right.
-    #[arg(long, value_enum, value_name = "WHAT", default_value_t = X::Step)]
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Self::default().x)]
     x: X,
     /// Linear instead of logarithmic values.
     #[arg(long)]
@@ -67,6 +67,12 @@ struct LossArgs {
     /// Each model of an ensemble as a line of its own, instead of their median and spread.
     #[arg(long)]
     each: bool,
+}
+
+impl Default for LossArgs {
+    fn default() -> Self {
+        Self { column: "loss".into(), smooth: 0.0, x: X::Step, linear: false, log_x: false, each: false }
+    }
 }
 
 /// The flags of a group, by their names in clap.

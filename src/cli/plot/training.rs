@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::{LossArgs, X, draw};
+use super::{LossArgs, draw};
 use crate::cli::chart::Target;
 use crate::cli::output::say;
 use crate::error::{Error, Result};
@@ -41,9 +41,7 @@ impl TrainingChart {
 
     /// Draws the chart of a run that has ended.
     pub(in crate::cli) fn draw(self, title: &str) -> Result<()> {
-        let args =
-            LossArgs { column: "loss".into(), smooth: 0.0, x: X::Step, linear: false, log_x: false, each: false };
-        draw(&[("training".into(), &self.metrics)], &args, Some(title), &self.target)
+        draw(&[("training".into(), &self.metrics)], &LossArgs::default(), Some(title), &self.target)
     }
 
     /// The same for a run whose end is worth more words than a chart that cannot be drawn.
