@@ -81,7 +81,7 @@ pub struct Tables {
 ///
 /// | name | columns |
 /// |---|---|
-/// | `.csv`, `.tsv`, any other | those of the header |
+/// | `.csv`, `.tsv`, any other | those of the header; separated by commas, semicolons or tabs, in a `.tsv` by tabs |
 /// | `.npz`, `.safetensors` | an array `x` of one number a row is `x`, of several `x0`, `x1`, ...; the first axis counts rows |
 /// | `.npy` | `c0`, `c1`, ... |
 /// | `.idx`, `...-ubyte` | pixels `p0`, `p1`, ..., and `label`, of the file `labels` or of the one beside it |
@@ -98,8 +98,10 @@ pub fn read_frame(path: &Path, labels: Option<&Path>) -> Result<Frame> {
         return Err(Error::Usage(text.into()));
     }
     let bytes = source::read(path)?;
+    // An image has no need of its name.
+    let format = if format == Format::Csv && image::recognizes(&bytes) { Format::Image } else { format };
     match format {
-        Format::Csv => csv::read(path, &bytes, b','),
+        Format::Csv => csv::read(path, &bytes, csv::separator(&bytes)),
         Format::Tsv => csv::read(path, &bytes, b'\t'),
         Format::Npy => npy::read(path, &bytes),
         Format::Npz => npy::read_archive(path, &bytes),
@@ -124,6 +126,15 @@ pub fn read_frame(path: &Path, labels: Option<&Path>) -> Result<Frame> {
 /// As [`read_frame`], [`Schema::fit`] and [`Schema::apply`]; [`Error::Data`] where the split leaves a side without rows.
 pub fn load(config: &TableConfig, kind: TargetKind, seed: u64) -> Result<Tables> {
     load_frame(&read_frame(&config.path, config.labels.as_deref())?, config, kind, seed)
+}
+
+/// As [`load`], of an image, whatever its name.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_image(image: &ImageConfig, kind: TargetKind, seed: u64) -> Result<Tables> {
+    let frame = image::read(&image.path, &source::read(&image.path)?)?;
+    load_frame(&frame, &image.table(), kind, seed)
 }
 
 /// As [`load`], of a table in memory.

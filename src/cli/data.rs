@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args};
 
 use super::resume::Given;
-use super::values;
+use super::values::{self, Names};
 use crate::config::{Categorical, ImageConfig, Missing, TableConfig, Task, Validation};
 use crate::error::{Error, Result};
 use crate::spec::MAX_WIDTH;
@@ -32,15 +32,15 @@ pub(super) struct DataArgs {
     /// Learn the color of each pixel of a PNG or JPEG file from its coordinates.
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     image: Option<PathBuf>,
-    /// Column to predict; several with commas. All other columns are inputs.
-    #[arg(long, value_name = "COLUMN", value_delimiter = ',', requires = "data", help_heading = "Data")]
-    target: Vec<String>,
+    /// Column to predict; several with commas, a name with a comma in quotes. All other columns are inputs.
+    #[arg(long, value_name = "COLUMN", value_parser = values::names, requires = "data", help_heading = "Data")]
+    target: Vec<Names>,
     /// Columns to use as inputs, with commas between them [default: all others]
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "data", help_heading = "Data")]
-    features: Vec<String>,
+    #[arg(long, value_name = "COLUMNS", value_parser = values::names, requires = "data", help_heading = "Data")]
+    features: Vec<Names>,
     /// Columns to leave out, with commas between them.
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "data", help_heading = "Data")]
-    exclude: Vec<String>,
+    #[arg(long, value_name = "COLUMNS", value_parser = values::names, requires = "data", help_heading = "Data")]
+    exclude: Vec<Names>,
     /// Column with the weight of each row in the loss.
     #[arg(long, value_name = "COLUMN", requires = "data", help_heading = "Data")]
     weight_column: Option<String>,
@@ -81,15 +81,20 @@ pub(super) fn check(categorical: Option<Categorical>, given: &Given) -> Result<(
     }
 }
 
+/// All names of a flag that may be repeated.
+fn flat(lists: &[Names]) -> Vec<String> {
+    lists.iter().flat_map(|names| names.0.iter().cloned()).collect()
+}
+
 impl DataArgs {
     /// The task that they describe.
     pub(super) fn task(&self) -> Task {
         match (&self.data, &self.image) {
             (Some(path), _) => Task::Table(TableConfig {
                 labels: self.labels.clone(),
-                targets: self.target.clone(),
-                features: self.features.clone(),
-                exclude: self.exclude.clone(),
+                targets: flat(&self.target),
+                features: flat(&self.features),
+                exclude: flat(&self.exclude),
                 weight: self.weight_column.clone(),
                 validation: self.validation.clone(),
                 standardize: !self.no_standardize,

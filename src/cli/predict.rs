@@ -17,9 +17,9 @@ use crate::network::Predictor;
 ///
 /// The columns are found by their names, in any order; columns that the network does not read are ignored, the target
 /// among them. Numbers are predicted in the units of the table the network was trained on, one column for each target.
-/// Of a label, NAME is the more probable one and `probability` that of 1 (of several labels `probability(NAME)`). Of
-/// classes, NAME is the most probable one and each `p(CLASS)` its probability. With --ensemble mean there is also the
-/// standard deviation of the models' answers, `std(...)`.
+/// Of a label, NAME is the more probable one and `probability` that of 1, or of the second of two texts in alphabetical
+/// order (of several labels `probability(NAME)`). Of classes, NAME is the most probable one and each `p(CLASS)` its
+/// probability. With --ensemble mean there is also the standard deviation of the models' answers, `std(...)`.
 ///
 /// A file FILE.npy is an array of 64-bit floats with the columns of numbers and probabilities alone, which are followed
 /// by those of the standard deviations.

@@ -164,7 +164,8 @@ fn validation(task: &Task) -> String {
 
 /// Names in a message.
 fn names(names: &[String]) -> String {
-    if names.is_empty() { "none".into() } else { names.join(",") }
+    let texts: Vec<_> = names.iter().map(|name| values::name_text(name)).collect();
+    if texts.is_empty() { "none".into() } else { texts.join(",") }
 }
 
 /// The flags that a checkpoint has an opinion of.

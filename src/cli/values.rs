@@ -57,6 +57,26 @@ pub(super) fn widths(text: &str) -> Result<Widths, String> {
     text.split(',').map(width).collect::<Result<_, _>>().map(Widths)
 }
 
+/// Names of columns.
+#[derive(Debug, Clone)]
+pub(super) struct Names(pub(super) Vec<String>);
+
+/// Names with commas between them, of which those that have commas themselves are in quotes, as in a CSV file.
+pub(super) fn names(text: &str) -> Result<Names, String> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).from_reader(text.as_bytes());
+    let expected = "expected names with commas between them, those with commas in quotes, as '\"size, m\",color'";
+    match reader.records().collect::<Result<Vec<_>, _>>().as_deref() {
+        Ok([names]) => Ok(Names(names.iter().map(String::from).collect())),
+        _ => Err(expected.into()),
+    }
+}
+
+/// A name as [`names`] reads it.
+pub(super) fn name_text(name: &str) -> String {
+    let plain = !name.contains([',', '"', '\r', '\n']) && name.trim() == name;
+    if plain { name.into() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
 /// The value of `--iters-per-submit`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Iters(pub(super) Option<usize>);

@@ -1,4 +1,4 @@
-//! Reads delimited text: RFC 4180 with commas or tabs, optional quotes, any line ending, UTF-8 with or without a byte order
+//! Reads delimited text: RFC 4180 with commas, semicolons or tabs, optional quotes, any line ending, UTF-8 with or without a byte order
 //! mark. Blanks around names and fields are dropped and empty lines skipped.
 
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::path::Path;
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
 use super::frame::{Column, Frame, Places, Texts, Values, number};
-use super::names::shown;
+use super::names::{count, shown};
 use crate::error::{Error, Result};
 
 /// An absent number, as this and other tools write it, in lower case.
@@ -22,6 +22,21 @@ struct Source<'a> {
     delimiter: u8,
 }
 
+/// What separates the fields of a file whose name does not say it: a comma where the first line has one outside of quotes, else a
+/// semicolon or a tab, whichever is there more often.
+pub(super) fn separator(bytes: &[u8]) -> u8 {
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start();
+    let header = bytes.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
+    // Every second part is within quotes.
+    let outside = || header.split(|&byte| byte == b'"').step_by(2).flatten();
+    let count = |of: u8| outside().filter(|&&byte| byte == of).count();
+    match (count(b','), count(b';'), count(b'\t')) {
+        (0, semicolons, tabs) if semicolons > tabs => b';',
+        (0, _, tabs) if tabs > 0 => b'\t',
+        _ => b',',
+    }
+}
+
 /// What is known of a column after the first pass.
 struct Scanned {
     name: String,
@@ -31,7 +46,8 @@ struct Scanned {
     is_text: bool,
 }
 
-/// The table in the bytes of a file. A column is one of numbers if all its fields are finite numbers or missing.
+/// The table in the bytes of a file. A column is one of numbers if all its fields are finite numbers or missing. Between
+/// semicolons a number may have a decimal comma.
 ///
 /// # Errors
 /// [`Error::Data`] if the header is unusable, a row has too few or too many fields, or there is no row.
@@ -50,11 +66,12 @@ pub(super) fn read(path: &Path, bytes: &[u8], delimiter: u8) -> Result<Frame> {
     while let Some(line) = source.next(&mut reader, &mut record, &mut lines)? {
         let (found, expected) = (record.len(), columns.len());
         if found != expected {
-            let text = format!("expected {expected} fields, found {found}; look for a stray comma or open quote");
+            let expected = count(expected, "field");
+            let text = format!("expected {expected}, found {found}; look for a stray separator or open quote");
             return Err(source.error(line, text));
         }
         for (field, column) in record.iter().zip(&mut columns) {
-            let add = column.add(field);
+            let add = column.add(field, delimiter == b';');
             add.map_err(|text| source.error(line, format!("column {}: {text}", shown(&column.name))))?;
         }
         rows.push(line);
@@ -69,9 +86,10 @@ pub(super) fn read(path: &Path, bytes: &[u8], delimiter: u8) -> Result<Frame> {
 
 impl Scanned {
     /// Takes a field, or says what is wrong with it.
-    fn add(&mut self, field: &[u8]) -> Result<(), String> {
+    fn add(&mut self, field: &[u8], decimal_comma: bool) -> Result<(), String> {
         let text = text_of(field)?;
-        let value = number(text);
+        let with_point = || number(&text.replacen(',', ".", 1));
+        let value = number(text).or_else(|| with_point().filter(|_| decimal_comma));
         if value.is_none() && is_missing(text, MISSING.len()) {
             self.marker.get_or_insert_with(|| text.to_owned());
         } else if value.is_none() {

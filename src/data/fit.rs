@@ -252,11 +252,15 @@ impl Fit<'_> {
             }
         };
         let refuse = |text: String| Err(self.frame.error(None, format!("column {}: {text}", shown(&column.name))));
+        let is_number = matches!(column.values, Values::Numbers(_));
         match classes.len() {
             0 | 1 => refuse(format!("expected two classes or more, found {} ({})", classes.len(), listed(&classes))),
             n if n > MAX_CATEGORIES => refuse(format!(
                 "expected at most {MAX_CATEGORIES} classes, found {}; to predict numbers, use --loss mse",
                 count(n, "value")
+            )),
+            n if is_number && n == self.all.len() && n >= MANY_ROWS => refuse(format!(
+                "expected classes, found a different number in each of {n} rows; to predict numbers, use --loss mse"
             )),
             _ => Ok(Targets::Classes { name: column.name.clone(), classes }),
         }

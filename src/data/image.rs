@@ -22,6 +22,11 @@ struct Pixels {
     bytes: Vec<u8>,
 }
 
+/// Whether bytes begin as those of a PNG or JPEG file.
+pub(super) fn recognizes(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\x89PNG") || bytes.starts_with(b"\xFF\xD8\xFF")
+}
+
 /// The pixels of a PNG or JPEG file, row by row. Coordinates of their centers go from -1 to 1, to the right and down; colors
 /// from 0 to 1. Transparency is dropped, and of 16 bits the lower 8.
 ///

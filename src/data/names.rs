@@ -30,10 +30,14 @@ pub(super) fn count(number: usize, what: &str) -> String {
 /// Why there is no column `wanted`: another separator, no header, or a misspelling; and which columns there are.
 pub(super) fn unknown(names: &[&str], wanted: &str) -> String {
     let hint = match names {
-        [only] if only.contains([';', '\t', ',']) => {
-            "; fields must be separated by commas, in a .tsv by tabs".to_owned()
+        [only] if only.contains([';', '\t', ',', '|']) => {
+            "; fields must be separated by commas, semicolons or tabs, in a .tsv by tabs".to_owned()
         }
         _ if names.iter().all(|name| name.parse::<f64>().is_ok()) => "; the first line must be a header".to_owned(),
+        // A name with a comma was cut at it.
+        _ if names.iter().any(|name| name.split(',').any(|part| part.trim() == wanted)) => {
+            "; a name with a comma goes into quotes, as '\"size, m\",color'".to_owned()
+        }
         _ => closest(names, wanted).map_or(String::new(), |name| format!("; did you mean {}?", shown(name))),
     };
     format!("no such column{hint} (available columns: {})", listed(names))

@@ -1,9 +1,9 @@
 //! What is said of a table before it is trained on.
 
-use super::Tables;
 use super::config::{Missing, TableConfig, Validation};
 use super::names::{count, shown};
 use super::schema::{Encoding, Schema, Targets};
+use super::{Dataset, Tables};
 
 /// How many classes or columns are listed by name.
 const SHOWN: usize = 12;
@@ -21,6 +21,7 @@ pub(super) struct Gaps {
 pub(super) fn summary(tables: &Tables, config: &TableConfig, stratified: bool, gaps: Gaps) -> String {
     let schema = &tables.schema;
     let mut lines = vec![rows(tables, config, stratified), inputs(schema), targets(schema)];
+    lines.extend(constant(&tables.train));
     if config.missing == Missing::Drop && gaps.dropped > 0 {
         lines.push(format!("missing: {} left out, each with a missing value", count(gaps.dropped, "row")));
     }
@@ -29,6 +30,21 @@ pub(super) fn summary(tables: &Tables, config: &TableConfig, stratified: bool, g
         lines.push(format!("missing: {} filled in, {how}", count(gaps.filled, "value")));
     }
     lines.join("\n")
+}
+
+/// The inputs that have one value in all rows.
+fn constant(train: &Dataset) -> Option<String> {
+    let width = train.feature_names.len();
+    let first = train.features.get(..width)?;
+    let mut same = vec![train.rows > 1; width];
+    for row in train.features.chunks_exact(width) {
+        same.iter_mut().zip(row.iter().zip(first)).for_each(|(same, (value, first))| *same &= value == first);
+    }
+    let names: Vec<_> =
+        train.feature_names.iter().zip(&same).filter(|(_, same)| **same).map(|(name, _)| shown(name)).collect();
+    let inputs = count(names.len(), "input");
+    (!names.is_empty())
+        .then(|| format!("constant: {inputs} with one value in all rows that are trained on: {}", some(&names)))
 }
 
 fn rows(tables: &Tables, config: &TableConfig, stratified: bool) -> String {

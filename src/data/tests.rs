@@ -50,9 +50,13 @@ fn features_keep_file_order_and_targets_the_order_given() {
 #[test]
 fn spellings_of_one_table_read_alike() {
     let plain = read("a b,y\n1,-2.5\n3e2,4\n", &["y"], false).expect("a plain table");
-    let spellings: [(&str, &str); 9] = [
+    let spellings: [(&str, &str); 13] = [
         ("CRLF", "a b,y\r\n1,-2.5\r\n3e2,4\r\n"),
         ("CR", "a b,y\r1,-2.5\r3e2,4\r"),
+        ("semicolons", "a b;y\n1;-2.5\n3e2;4\n"),
+        ("semicolons and decimal commas", "\u{feff}\"a b\";y\r\n1,0;-2,5\r\n\"3,0e2\";4\r\n"),
+        ("tabs", "a b\ty\n1\t-2.5\n3e2\t4\n"),
+        ("blank lines before", "\n\na b;y\n1;-2.5\n3e2;4\n"),
         ("no final line break", "a b,y\n1,-2.5\n3e2,4"),
         ("byte order mark", "\u{feff}a b,y\n1,-2.5\n3e2,4\n"),
         ("byte order mark before a quote", "\u{feff}\"a b\",y\n1,-2.5\n3e2,4\n"),
@@ -131,10 +135,10 @@ fn rows_and_headers_are_refused_with_line_and_cure() {
         ("misspelling", "age,progression\n1,2\n", &["progresion"], "did you mean \"progression\"? (available"),
         ("case", "age,Y\n1,2\n", &["y"], "--target \"y\": no such column; did you mean \"Y\"?"),
         (
-            "semicolons",
-            "a;y\n1;2\n",
+            "bars",
+            "a|y\n1|2\n",
             &["y"],
-            "fields must be separated by commas, in a .tsv by tabs (available columns: \"a;y\")",
+            "fields must be separated by commas, semicolons or tabs, in a .tsv by tabs (available columns: \"a|y\")",
         ),
         ("no header", "1,2\n3,4\n", &["y"], "the first line must be a header (available columns: \"1\", \"2\")"),
     ];
@@ -173,6 +177,45 @@ fn overflow_of_f32_is_refused_unless_standardized_away() {
     assert_eq!(data.features, [1.0, -1.0], "two values lie one deviation from their mean");
     let got = refusal("a,y\n1,1.5e308\n2,-1.7e308\n3,1\n", &["y"], true);
     assert!(got.starts_with("line 3: column \"y\": magnitude 1.7e308 is too large"), "{got}");
+}
+
+#[test]
+fn a_separator_within_quotes_is_none() {
+    let data = read("\"a;b;c\",y\n1,2\n", &["y"], false).expect("commas separate");
+    assert_eq!(data.feature_names, ["a;b;c"]);
+    let data = read("\"a,b\";y\n1;2\n", &["y"], false).expect("semicolons separate");
+    assert_eq!(data.feature_names, ["a,b"]);
+    let got = refusal("a,y\n\"1,5\",2\n2,3\n", &["y"], false);
+    assert!(got.starts_with("line 2: column \"a\": expected a number, found \"1,5\""), "between commas: {got}");
+}
+
+#[test]
+fn a_name_with_a_comma_that_was_cut_is_named_with_its_cure() {
+    let got = refusal("\"size, m\",y\n1,2\n", &["size"], false);
+    assert!(got.contains("--target \"size\": no such column; a name with a comma goes into quotes"), "{got}");
+}
+
+#[test]
+fn inputs_with_one_value_are_told() {
+    let (_dir, path) = file("a,b,y\n1,7,1\n2,7,2\n");
+    let summary = load_numbers(&path, &["y"], true).expect("a plain table").summary;
+    assert!(summary.contains("constant: 1 input with one value in all rows that are trained on: \"b\""), "{summary}");
+    let (_dir, path) = file("a,b,y\n1,7,1\n");
+    let summary = load_numbers(&path, &["y"], true).expect("a row").summary;
+    assert!(!summary.contains("constant"), "of one row all are: {summary}");
+}
+
+#[test]
+fn numbers_that_all_differ_are_no_classes() {
+    let rows = |count: u32| (0..count).map(|i| format!("{i},{}.5\n", i * i)).collect::<String>();
+    let load = |count| {
+        let (_dir, path) = file(format!("a,y\n{}", rows(count)));
+        load(&config(&path, &["y"], true), TargetKind::Classes, 0)
+    };
+    let got = load(30).expect_err("no classes").to_string();
+    let want = "column \"y\": expected classes, found a different number in each of 30 rows; to predict numbers, use --loss mse";
+    assert!(got.contains(want), "{got}");
+    assert!(load(5).is_ok(), "a few rows may have a class each");
 }
 
 #[test]

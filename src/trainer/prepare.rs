@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use crate::arenas::Arenas;
 use crate::checkpoint::{Checkpoint, Saver};
-use crate::config::{CheckpointConfig, ExecutorChoice, Member, TableConfig, Task, TrainConfig};
+use crate::config::{CheckpointConfig, ExecutorChoice, Member, Task, TrainConfig};
 use crate::cpu::CpuExecutor;
-use crate::data::{self, Dataset, Frame, Tables};
+use crate::data::{self, Dataset, Tables};
 use crate::error::{Error, Result};
 use crate::gpu::{self, AdapterChoice, Device, INSTALL};
 use crate::plan::{Plan, Source, TrainStep};
@@ -35,21 +35,17 @@ pub(super) fn arenas_of(
 /// # Errors
 /// [`Error::Usage`] and [`Error::Data`] for what cannot be trained.
 pub fn plan_of(config: &TrainConfig, models: usize) -> Result<(Option<Tables>, Plan)> {
-    let load = |table: &TableConfig, frame: Option<&Frame>| {
-        let (kind, seed) = (config.loss.target_kind(), config.seed);
-        let tables = match frame {
-            Some(frame) => data::load_frame(frame, table, kind, seed)?,
-            None => data::load(table, kind, seed)?,
-        };
+    let (kind, seed) = (config.loss.target_kind(), config.seed);
+    let sized = |tables: Tables| {
         let (source, schema) = (Source::Table { rows: tables.train.rows }, &tables.schema);
         let (inputs, outputs) = (schema.inputs(), schema.targets.outputs());
-        Ok((Some(tables), source, inputs, outputs))
+        (Some(tables), source, inputs, outputs)
     };
     let (tables, source, inputs, outputs) = match &config.task {
         Task::Linreg { inputs, outputs } => (None, Source::Linreg, *inputs, *outputs),
-        Task::Table(table) => load(table, None)?,
-        Task::Image(image) => load(&image.table(), None)?,
-        Task::Frame(frame, table) => load(table, Some(frame))?,
+        Task::Table(table) => sized(data::load(table, kind, seed)?),
+        Task::Image(image) => sized(data::load_image(image, kind, seed)?),
+        Task::Frame(frame, table) => sized(data::load_frame(frame, table, kind, seed)?),
     };
     check_loss(config)?;
     let embeddings = tables.as_ref().map_or_else(Vec::new, |tables| tables.schema.embeddings());

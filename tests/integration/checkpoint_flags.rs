@@ -148,6 +148,14 @@ fn an_image_is_learned_further() {
     assert_eq!(dir.bytes("parts"), dir.bytes("whole"), "checkpoint");
     dir.write("not.png", "no image");
     dir.run("train --resume parts --image not.png").exits(1).says(&["not.png", "expected a PNG or JPEG image"]);
+    dir.run(&format!("train {TINY} --image not.bmp")).exits(1).says(&["--image not.bmp", "a PNG or JPEG file"]);
+    dir.write("not.bmp", "BM\u{0}")
+        .run(&format!("train {TINY} --image not.bmp"))
+        .exits(1)
+        .says(&["a PNG or JPEG image"]);
+    std::fs::copy(&image, dir.path("photo")).expect("a file can be copied");
+    dir.run(&format!("train {TINY} --image photo --steps 2")).exits(0);
+    dir.run("data photo").exits(0).prints(&["6 rows, 5 columns"]);
     dir.run("train --resume parts --image absent.png").exits(1).says(&["--image absent.png", "a PNG or JPEG file"]);
 }
 

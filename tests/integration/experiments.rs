@@ -35,7 +35,7 @@ fn a_run_on_the_default_task_repeats() {
         &["# Data", "inputs = 2", "seed = 7", "b2 = 0.99", "weight_decay = 0.001", "hidden = [4]", "quiet = true"],
     );
     has(&text, &["executor = \"cpu\"", "layer_norm = false", "learning_rate = 0.001", "schedule = \"constant\""]);
-    for absent in ["sampling", "missing", "fourier", "min_delta", "validate_every", "adapter ="] {
+    for absent in ["sampling", "missing", "fourier", "min_delta", "validate_every", "adapter =", "\neps", "momentum"] {
         assert!(!text.contains(absent), "{absent} has no part in\n{text}");
     }
 }
@@ -46,15 +46,16 @@ fn a_table_with_validation_and_schedule_repeats() {
     std::fs::create_dir(dir.path("folder")).expect("a folder");
     let rows: String =
         (0..20).map(|i| format!("{i},{},{},{}\n", i * 7 % 5, if i % 3 == 0 { "p" } else { "q" }, i * i)).collect();
-    dir.write("folder/t.csv", &format!("a,b,\"k \"\"1\"\"\",y\n{rows}"));
-    let flags = "--data folder/t.csv --target y --exclude b --validation 0.2 --schedule warmup_cosine --patience 50";
+    dir.write("folder/t.csv", &format!("a,\"b,c\",\"k \"\"1\"\"\",y\n{rows}"));
+    let flags =
+        "--data folder/t.csv --target y --exclude \"b,c\" --validation 0.2 --schedule warmup_cosine --patience 50";
     let text = repeats(&dir, &format!("{TINY} {flags} --steps 60 --no-standardize --dropout 0.1"));
     has(
         &text,
         &[
             "data = \"folder/t.csv\"",
             "target = [\"y\"]",
-            "exclude = [\"b\"]",
+            "exclude = [\"b,c\"]",
             "validation = 0.2",
             "missing = \"error\"",
         ],

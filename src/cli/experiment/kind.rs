@@ -8,7 +8,7 @@ use clap::Arg;
 use toml::de::{DeInteger, DeTable, DeValue};
 
 use super::super::schedule::Boundaries;
-use super::super::values::{Iters, Widths};
+use super::super::values::{self, Iters, Names, Widths};
 use crate::config::Validation;
 
 /// A kind of values.
@@ -51,9 +51,7 @@ impl Kind {
             () if is(&[TypeId::of::<PathBuf>()]) => Self::Path,
             () if is(&[TypeId::of::<f64>()]) => Self::Number,
             () if is(&[TypeId::of::<u64>(), TypeId::of::<u32>(), TypeId::of::<usize>()]) => Self::Whole,
-            () if arg.get_value_delimiter().is_some() || matches!(arg.get_action(), clap::ArgAction::Append) => {
-                Self::Names
-            }
+            () if is(&[TypeId::of::<Names>()]) => Self::Names,
             () if is(&[TypeId::of::<String>()]) => Self::Text,
             () if is(&[TypeId::of::<Iters>()]) => Self::Any,
             () => Self::Name,
@@ -126,10 +124,10 @@ impl Kind {
             _ => Err(self.expected()),
         };
         let words = words?;
-        if self == Self::Names && value.is_array() && words.iter().any(|word| word.to_string_lossy().contains(',')) {
-            return Err("names without commas: rename the column");
-        }
-        Ok(words.into_iter().map(Some).collect())
+        // In a list each text is one name, whatever it has.
+        let in_list = self == Self::Names && value.is_array();
+        let word = |word: OsString| if in_list { values::name_text(&word.to_string_lossy()).into() } else { word };
+        Ok(words.into_iter().map(|one| Some(word(one))).collect())
     }
 
     fn expected(self) -> &'static str {
@@ -165,7 +163,10 @@ impl Kind {
             }
             Self::Widths if first == "none" => "[]".into(),
             Self::Widths => list(first.split(',').filter_map(scalar).collect()),
-            Self::Names => list(texts.into_iter().map(quoted).collect()),
+            Self::Names => {
+                let names = texts.into_iter().filter_map(|text| values::names(text).ok()).flat_map(|names| names.0);
+                list(names.map(|name| quoted(&name)).collect())
+            }
             Self::Boundaries => {
                 let pair = |pair: &str| {
                     pair.split_once('=').and_then(|(k, v)| Some(format!("{} = {}", scalar(k)?, scalar(v)?)))
