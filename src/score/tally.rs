@@ -130,7 +130,7 @@ impl Tally {
                     loss,
                     mae: over(&|o| columns[o].std * errors[o].absolute / rows),
                     rmse: over(&|o| columns[o].std * (errors[o].squared / rows).sqrt()),
-                    r2: over(&|o| if spread[o] > 0.0 { 1.0 - errors[o].squared / spread[o] } else { f64::NAN }),
+                    r2: over(&|o| r2(errors[o].squared, spread[o], rows)),
                 }
             }
             Targets::Labels { columns } => {
@@ -152,6 +152,16 @@ impl Tally {
                 auc: self.ranked.first().map(|ranked| area_under_curve(ranked)),
             },
         }
+    }
+}
+
+/// Share of the spread that is explained. As scikit-learn's, it is 1 or 0 where all targets are the same, and none of one row.
+fn r2(squared: f64, spread: f64, rows: f64) -> f64 {
+    match () {
+        () if rows < 2.0 => f64::NAN,
+        () if spread > 0.0 => 1.0 - squared / spread,
+        () if squared == 0.0 => 1.0,
+        () => 0.0,
     }
 }
 
@@ -234,6 +244,20 @@ mod tests {
         close("mae", mae, f64::midpoint(1.0, 1.0 / 3.0));
         close("rmse", rmse, f64::midpoint(2.0 * (1.25_f64 / 3.0).sqrt(), (1.0_f64 / 3.0).sqrt()));
         close("r2", r2, f64::midpoint(1.0 - 1.25 / (14.0 / 3.0), 1.0 - 1.0 / 14.0));
+    }
+
+    /// r2_score([3, 3], [3, 3]), r2_score([3, 3], [3, 4]), r2_score([3], [4]) by scikit-learn 1.9.
+    #[test]
+    fn of_targets_that_are_all_the_same_r2_is_one_or_zero_and_of_one_row_none() {
+        let columns = vec![NumberColumn { name: "a".into(), mean: 0.0, std: 1.0 }];
+        let targets = Targets::Numbers { columns };
+        let score = |outputs: &[f64]| {
+            let mut tally = Tally::new(&targets);
+            outputs.iter().for_each(|&output| tally.add(Loss::Mse, 0.0, &[output], &[3.0], 1.0));
+            tally.scores(&targets, &spread(&vec![3.0; outputs.len()], 1)).named()[3]
+        };
+        assert_eq!((score(&[3.0, 3.0]), score(&[3.0, 4.0])), (("r2", 1.0), ("r2", 0.0)));
+        assert!(score(&[4.0]).1.is_nan(), "one row");
     }
 
     #[test]
