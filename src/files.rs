@@ -87,3 +87,13 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
 pub fn same(a: &Path, b: &Path) -> bool {
     a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }
+
+/// Whether what is written to one path would replace what is written to the other, whether or not anything is there yet. A
+/// stream, as `/dev/null`, takes both.
+pub(crate) fn same_place(a: &Path, b: &Path) -> bool {
+    let place = |path: &Path| {
+        let beside = || Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?));
+        path.canonicalize().ok().or_else(beside).filter(|path| !path.exists() || path.is_file() || path.is_dir())
+    };
+    place(a).is_some_and(|a| place(b).is_some_and(|b| a == b))
+}

@@ -26,6 +26,13 @@ pub(super) struct TensorBoardArgs {
     tensorboard_models: Option<usize>,
 }
 
+impl TensorBoardArgs {
+    /// Where the events are asked for.
+    pub(super) fn folder(&self) -> Option<&PathBuf> {
+        self.tensorboard.as_ref()
+    }
+}
+
 /// The event files of a run.
 pub(super) struct Events {
     /// Of the first models.

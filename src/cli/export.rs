@@ -179,7 +179,11 @@ impl ExportArgs {
         };
         let extension = self.out.as_ref().and_then(|out| of_extension(out.extension()?.to_str()?));
         let target = self.format.or(extension).ok_or_else(|| {
-            Error::Usage("--format is missing: expected onnx, safetensors, npz, c, json, wgsl or web".into())
+            Error::Usage(
+                "--format is missing: expected onnx, safetensors, npz, c, json, wgsl or web, or an --out that ends with .onnx, \
+                 .safetensors, .npz, .h, .json, .wgsl or .html"
+                    .into(),
+            )
         })?;
         let flags = [
             ("--naming", self.naming.is_some(), Target::Network(Format::Safetensors)),

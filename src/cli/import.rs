@@ -45,6 +45,7 @@ pub(super) struct ImportArgs {
 /// Writes a checkpoint with the weights of a file.
 pub(super) fn run(args: &ImportArgs) -> Result<()> {
     let config = train::model_config(&args.model, args.steps);
+    args.model.check(&config)?;
     which::refuse_overwriting("--out", &args.out, &[&args.weights])?;
     let checkpoint = import::checkpoint(&config, &args.weights, args.naming);
     let checkpoint = checkpoint.map_err(|e| train::name_flag(e, &config))?;

@@ -20,6 +20,7 @@ mod plan;
 mod plot;
 mod predict;
 mod progress;
+mod records;
 mod resume;
 mod schedule;
 mod shell;

@@ -3,6 +3,8 @@
 use clap::Args;
 
 use super::values;
+use crate::config::TrainConfig;
+use crate::error::{Error, Result};
 use crate::spec::{Hyperparameters, Optimizer};
 
 /// The optimizer and its numbers; those that are left out are its defaults.
@@ -70,6 +72,45 @@ impl OptimizerArgs {
     /// Whether weight decay takes from biases.
     pub(super) fn decay_bias(&self) -> bool {
         !self.no_bias_decay
+    }
+
+    /// Fails where a number is given, or swept by `sweep`, that the updates of a config do not depend on.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] with the flag, and what it goes with.
+    pub(super) fn check(&self, sweep: &[(String, Vec<f64>)], config: &TrainConfig) -> Result<()> {
+        let optimizer = config.optimizer;
+        let swept = sweep.iter().map(|(name, _)| (name.as_str(), format!("--sweep {name}")));
+        let given = self.given().into_iter().map(|name| (name, format!("--{}", name.replace('_', "-"))));
+        for (name, flag) in given.chain(swept) {
+            // It is not a number itself, but goes with one.
+            let number = if name == "no_bias_decay" { "weight_decay" } else { name };
+            if !optimizer.reads(number) {
+                let kinds = Optimizer::ALL.iter().filter(|kind| kind.reads(number)).map(|kind| kind.name());
+                return Err(Error::Usage(format!(
+                    "{flag} has no meaning for --optimizer {optimizer}: leave it out, or use --optimizer {}",
+                    kinds.collect::<Vec<_>>().join(" or ")
+                )));
+            }
+            if name == "nesterov" && config.uses("nesterov") && !config.uses("momentum") {
+                return Err(Error::Usage(format!("{flag} goes with a momentum: add --momentum 0.9, or leave it out")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The flags that not every optimizer has, of those that were given.
+    fn given(&self) -> Vec<&'static str> {
+        let flags = [
+            ("b1", self.b1.is_some()),
+            ("b2", self.b2.is_some()),
+            ("eps", self.eps.is_some()),
+            ("weight_decay", self.weight_decay.is_some()),
+            ("momentum", self.momentum.is_some()),
+            ("nesterov", self.nesterov),
+            ("no_bias_decay", self.no_bias_decay),
+        ];
+        flags.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
     }
 }
 

@@ -30,6 +30,7 @@ pub(super) struct PlanArgs {
 /// Prints the plan for the adapter that training would take; the portable one where it would take none.
 pub(super) fn run(args: &PlanArgs) -> Result<()> {
     let config = train::config(&args.model, &args.device, 1);
+    args.model.check(&config)?;
     let members = config.members()?;
     let (_, mut plan) = plan_of(&config, members.len()).map_err(|e| train::name_flag(e, &config))?;
     if config.executor != ExecutorChoice::Cpu {

@@ -10,9 +10,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::events::Events;
 use super::live::{About, Live};
 use super::output::{loss_text, say};
+use super::records::{Records, Step};
 use crate::config::{Member, TrainConfig};
 use crate::error::{Error, Result};
-use crate::metrics::{MetricsWriter, Row};
+use crate::metrics::MetricsWriter;
 use crate::run::Observer;
 use crate::score::{self, Scores};
 use crate::trainer::Trainer;
@@ -34,8 +35,7 @@ pub(super) struct Console {
     every: u64,
     /// Reported steps in the metrics file.
     metrics_every: u64,
-    metrics: Option<MetricsWriter>,
-    events: Option<Events>,
+    records: Records,
     /// The last step seen, its losses and when that was: its row waits for a validation.
     last: Option<(u64, Vec<f32>, f64)>,
     /// What the learning rates are multiplied with; empty where nothing lowers them.
@@ -69,8 +69,7 @@ impl Console {
             steps: config.steps,
             every: log_every.unwrap_or_else(|| config.steps.div_ceil(20)),
             metrics_every: log_every.unwrap_or_else(|| config.steps.div_ceil(reports)),
-            metrics,
-            events: None,
+            records: Records::new(metrics),
             last: None,
             scales: Vec::new(),
             validation_printed: 0,
@@ -83,7 +82,7 @@ impl Console {
 
     /// Writes the reported steps for TensorBoard too.
     pub(super) fn report_to(&mut self, events: Events) {
-        self.events = Some(events);
+        self.records.report_to(events);
     }
 
     /// Says what is about to be trained, and starts the bar, or the live view where `live` has the flag that ends the run.
@@ -121,20 +120,20 @@ impl Console {
     pub(super) fn finish(&mut self) -> Result<()> {
         self.clear();
         if let Some((step, losses, elapsed_s)) = self.last.take() {
-            self.report(step, &losses, elapsed_s, &[])?;
+            self.report(step, &losses, elapsed_s, &[]);
         }
-        let events = self.events.take().map_or(Ok(()), |mut events| events.end(true));
-        self.metrics.take().map_or(Ok(()), MetricsWriter::finish).and(events)
+        self.records.finish().inspect_err(|_| self.say_partial())
     }
 
     /// Ends the bar of a run that failed, and says where its metrics are.
     pub(super) fn abandon(&mut self) {
         self.clear();
-        if let Some(mut events) = self.events.take() {
-            // The error of the run is the one that counts.
-            let _ = events.end(false);
-        }
-        if let Some(partial) = self.metrics.as_ref().and_then(MetricsWriter::partial) {
+        self.records.abandon();
+        self.say_partial();
+    }
+
+    fn say_partial(&self) {
+        if let Some(partial) = self.records.partial() {
             say(format_args!("note: the metrics of the steps so far are in {}", partial.display()));
         }
     }
@@ -150,18 +149,11 @@ impl Console {
     }
 
     /// Writes a step for whoever reads it later.
-    fn report(&mut self, step: u64, losses: &[f32], elapsed_s: f64, scores: &[Scores]) -> Result<()> {
+    fn report(&mut self, step: u64, losses: &[f32], elapsed_s: f64, scores: &[Scores]) {
         let rates: Vec<_> = (0..losses.len()).map(|model| self.learning_rate(model, step)).collect();
-        if let Some(events) = &mut self.events {
-            events.report(step, losses, &rates, scores)?;
+        if let Some(text) = self.records.add(&Step { step, losses, rates: &rates, elapsed_s, scores }) {
+            self.notice(&text);
         }
-        let Some(metrics) = &mut self.metrics else { return Ok(()) };
-        for (model, (&loss, &learning_rate)) in losses.iter().zip(&rates).enumerate() {
-            let validation = scores.get(model).map_or_else(Vec::new, Scores::named);
-            let model = (self.members.len() > 1).then_some(model);
-            metrics.write(&Row { step, model, loss, learning_rate, elapsed_s, validation })?;
-        }
-        Ok(())
     }
 
     /// The learning rate of a model at a step, counted from 1.
@@ -236,12 +228,12 @@ impl Observer for Console {
         let elapsed_s = self.started.elapsed().as_secs_f64();
         let end = first_step + (losses.len() / models) as u64;
         if let Some((step, losses, elapsed_s)) = self.last.take().filter(|l| l.0.is_multiple_of(self.metrics_every)) {
-            self.report(step, &losses, elapsed_s, &[])?;
+            self.report(step, &losses, elapsed_s, &[]);
         }
         self.last = losses.chunks_exact(models).next_back().map(|last| (end, last.to_vec(), elapsed_s));
         for (step, losses) in (first_step + 1..).zip(losses.chunks_exact(models)) {
             if step < end && step.is_multiple_of(self.metrics_every) {
-                self.report(step, losses, elapsed_s, &[])?;
+                self.report(step, losses, elapsed_s, &[]);
             }
             if self.plain() && reported(step, self.every, self.steps) {
                 self.print(step, losses);
@@ -256,13 +248,15 @@ impl Observer for Console {
             let rates = (0..models).map(|model| self.learning_rate(model, end));
             live.losses(first_step, losses, models, rates.fold(f64::NAN, f64::max));
         }
-        self.events.as_mut().map_or(Ok(()), Events::flush)?;
-        self.metrics.as_mut().map_or(Ok(()), MetricsWriter::flush)
+        if let Some(text) = self.records.flush() {
+            self.notice(&text);
+        }
+        Ok(())
     }
 
     fn validated(&mut self, step: u64, scores: &[Scores]) -> Result<()> {
         if let Some((last, losses, elapsed_s)) = self.last.take_if(|last| last.0 == step) {
-            self.report(last, &losses, elapsed_s, scores)?;
+            self.report(last, &losses, elapsed_s, scores);
         }
         if let Some(live) = &self.live {
             live.validated(step, scores);

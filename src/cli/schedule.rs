@@ -102,6 +102,10 @@ impl ScheduleArgs {
                     kinds.join(" or ")
                 )))
             }
+            None if self.schedule == ScheduleKind::Piecewise && self.boundaries.is_none() => {
+                let text = "--schedule piecewise needs --boundaries STEP=FACTOR, with commas between several";
+                Err(Error::Usage(text.into()))
+            }
             None => Ok(self.of(self.schedule, updates)),
         }
     }

@@ -37,6 +37,9 @@ struct Summary<'a> {
     adapter: Option<&'a AdapterSummary>,
     seed: u64,
     interrupted: bool,
+    /// Of a run of one model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diverged_at: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     resumed_from: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,6 +149,7 @@ pub(super) fn print_json(config: &TrainConfig, trained: &Trained) -> Result<()> 
         adapter: trained.adapter.as_ref(),
         seed: config.seed,
         interrupted: outcome.interrupted,
+        diverged_at: models.first().filter(|_| models.len() == 1).and_then(|model| model.diverged_at),
         resumed_from: trained.resumed_from,
         checkpoint: trained.saved.as_ref().and_then(|s| Some(SavedSummary { path: s.path.clone(), step: s.step? })),
         validation: best_validation(&models),
@@ -161,9 +165,10 @@ pub(super) fn print_json(config: &TrainConfig, trained: &Trained) -> Result<()> 
 pub(super) fn print(config: &TrainConfig, trained: &Trained) -> Result<()> {
     let outcome = &trained.outcome;
     let pace = outcome.us_per_step.map_or(String::new(), |us| format!(", {us:.1} µs per step"));
+    let to = trained.resumed_from.map_or(String::new(), |from| format!(", from {from} to {},", outcome.steps));
     line(format_args!(
-        "{} steps in {:.2} s{pace} (first step after {:.2} s)",
-        outcome.steps, outcome.seconds, outcome.first_step_seconds
+        "{} steps{to} in {:.2} s{pace} (first step after {:.2} s)",
+        outcome.verified_steps, outcome.seconds, outcome.first_step_seconds
     ))?;
     line(format_args!(
         "executor {}, {} steps per submission, {} submissions, {} steps verified",

@@ -79,6 +79,13 @@ pub(super) struct ModelArgs {
     sweep: Vec<(String, Vec<f64>)>,
 }
 
+impl ModelArgs {
+    /// Fails where a number is given that has no part in the config.
+    pub(super) fn check(&self, config: &TrainConfig) -> Result<()> {
+        self.optimizer.check(&self.sweep, config)
+    }
+}
+
 /// Flags that say where and how it is run.
 #[derive(Debug, Args)]
 pub(super) struct DeviceArgs {
@@ -242,7 +249,7 @@ pub(super) fn name_flag(error: Error, config: &TrainConfig) -> Error {
     Error::Data(format!("{flag} {}: {source}; expected {expected}", path.display()))
 }
 
-/// Fails where an output is a file that is read.
+/// Fails where an output is a file that is read, or another output.
 fn check_outputs(args: &TrainArgs, config: &TrainConfig) -> Result<()> {
     // A checkpoint may replace the one that it goes on from.
     let resumed = args.checkpoint.resume.as_deref();
@@ -259,12 +266,22 @@ fn check_outputs(args: &TrainArgs, config: &TrainConfig) -> Result<()> {
             which::refuse_overwriting(flag, path, &inputs)?;
             which::refuse_overwriting_data(flag, path, config)
         },
-    )
+    )?;
+    let more = [("--save-experiment", args.save_experiment.as_ref()), ("--tensorboard", args.tensorboard.folder())];
+    let named = outputs.iter().map(|&(flag, path, _)| (flag, path)).chain(more);
+    which::refuse_sharing(&named.filter_map(|(flag, path)| Some((flag, path?.as_path()))).collect::<Vec<_>>())
 }
 
 /// Trains, reporting on the way.
 pub(super) fn run(args: &TrainArgs, matches: &ArgMatches) -> Result<()> {
     let (config, resumed) = resume::config(args, &Given::of(matches))?;
+    args.model.check(&config)?;
+    if u64::from(config.accumulate) > config.steps {
+        return Err(Error::Usage(format!(
+            "--accumulate {} makes no update in {} steps: expected as many --steps or more",
+            config.accumulate, config.steps
+        )));
+    }
     args.validate.check(&config)?;
     check_outputs(args, &config)?;
     let members = config.members()?;
@@ -299,9 +316,14 @@ pub(super) fn run(args: &TrainArgs, matches: &ArgMatches) -> Result<()> {
     } else {
         summary::print(&config, &trained)?;
     }
-    finished?;
     let title = title(&trained);
     let end = end(trained);
+    if let Err(error) = finished {
+        if end.is_err() {
+            say(format_args!("note: {error}"));
+        }
+        return end.and(Err(error));
+    }
     match chart {
         Some(chart) => chart.draw_after(&title, end),
         None => end,

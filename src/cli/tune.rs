@@ -29,6 +29,7 @@ pub(super) struct TuneArgs {
 /// Times every way of running the network, prints them, and keeps the fastest for `fori train`.
 pub(super) fn run(args: &TuneArgs) -> Result<()> {
     let config = train::config(&args.model, &args.device, 1);
+    args.model.check(&config)?;
     let mut notices = progress::Notices;
     let (key, found) = trainer::tune(&config, &mut notices).map_err(|e| train::name_flag(e, &config))?;
     let path = tune::cache_path();

@@ -37,6 +37,7 @@ pub(super) struct WebArgs {
 /// Writes the page.
 pub(super) fn run(args: &WebArgs) -> Result<()> {
     let config = config(&args.model, &DeviceArgs::anyhow(&args.place), args.steps);
+    args.model.check(&config)?;
     let config = TrainConfig { schedule: args.schedule.schedule(config.updates())?, ..config };
     let page = web::page(&config).map_err(|error| name_flag(error, &config))?;
     which::refuse_overwriting_data("--out", &args.out, &config)?;

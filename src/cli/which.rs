@@ -66,6 +66,20 @@ pub(super) fn refuse_overwriting(flag: &str, out: &Path, inputs: &[&Path]) -> Re
     }
 }
 
+/// Refuses outputs of one place, of which all but one would be lost. Each has the name of its flag.
+///
+/// # Errors
+/// [`Error::Usage`] with both flags.
+pub(super) fn refuse_sharing(outputs: &[(&str, &Path)]) -> Result<()> {
+    for (i, (flag, path)) in outputs.iter().enumerate() {
+        if let Some((other, _)) = outputs[..i].iter().find(|(_, other)| crate::files::same_place(path, other)) {
+            let text = format!("{other} and {flag} both name {}, and one would be lost: name two", path.display());
+            return Err(Error::Usage(text));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses to write over the data of a config.
 ///
 /// # Errors

@@ -185,6 +185,18 @@ impl Optimizer {
         }
     }
 
+    /// Whether its updates depend on a hyperparameter of this name. Learning rate and clipping are of all of them.
+    pub fn reads(self, name: &str) -> bool {
+        match name {
+            "b1" => matches!(self, Self::Adam | Self::Adamw | Self::Nadam | Self::Lion),
+            "b2" => !matches!(self, Self::Sgd | Self::Adagrad),
+            "eps" => !matches!(self, Self::Sgd | Self::Lion),
+            "weight_decay" => matches!(self, Self::Adamw | Self::Lion),
+            "momentum" | "nesterov" => self == Self::Sgd,
+            _ => true,
+        }
+    }
+
     /// Names of its state tensors in optax, in the order of their slots in the optimizer arena.
     pub fn state_names(self) -> &'static [&'static str] {
         match self {
@@ -253,4 +265,35 @@ fn over<T: Float>(step: T, root: T) -> T {
 #[inline(always)]
 fn sign<T: Float>(x: T) -> T {
     if x == T::zero() { x } else { x.signum() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A parameter after three updates, whose gradients are such that lion's signs turn with each of its numbers.
+    fn trained(optimizer: Optimizer, hyper: &Hyperparameters) -> f64 {
+        let (mut p, mut state) = (1.0, [optimizer.initial_state(); 2]);
+        for (count, gradient) in [(0, 0.5), (1, -0.02), (2, -0.05)] {
+            let row = hyper.at_step(&Schedule::Constant, count);
+            optimizer.update(&hyper.constants(), &row, gradient, &mut p, &mut state);
+        }
+        p
+    }
+
+    #[test]
+    fn an_update_depends_on_what_its_optimizer_reads_and_on_nothing_else() {
+        for &optimizer in Optimizer::ALL {
+            let base = Hyperparameters { momentum: 0.5, weight_decay: 0.1, ..optimizer.defaults() };
+            for (name, value) in base.named().filter(|(name, _)| !name.starts_with("clip")) {
+                let mut other = base;
+                other.set(name, if name == "nesterov" { 1.0 } else { value / 4.0 }).expect("a known name");
+                if name == "eps" {
+                    other.eps = 0.1;
+                }
+                let depends = trained(optimizer, &base) != trained(optimizer, &other);
+                assert_eq!(depends, optimizer.reads(name), "{optimizer} and {name}");
+            }
+        }
+    }
 }

@@ -96,7 +96,18 @@ fn a_full_disk_is_an_error() {
         dir.command(&format!("train {TINY} --steps 5 --json")).stdout(full).output().expect("the command runs");
     let ran = crate::cli::Ran::new(&dir, "train > /dev/full".into(), output);
     ran.exits(1).says(&["error: stdout: "]);
-    dir.run(&format!("train {TINY} --steps 5 --metrics /dev/full")).exits(1).says(&["error: /dev/full: "]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn metrics_that_cannot_be_written_do_not_cost_the_training() {
+    let dir = Dir::new();
+    let ran = dir.run(&format!("train {TINY} --steps 500 --metrics /dev/full --checkpoint c"));
+    ran.exits(1).prints(&["500 steps verified", "checkpoint of step 500 in c"]).says(&["error: /dev/full: "]);
+    assert_eq!(ran.stderr.matches("training goes on").count(), 1, "it is said once: {ran}");
+    dir.run("inspect c").exits(0).prints(&["step 500"]);
+    let lost = "--steps 500 --learning-rate 1e30 --metrics /dev/full";
+    dir.run(&format!("train {TINY} {lost}")).exits(3).says(&["note: /dev/full: ", "error: training diverged"]);
 }
 
 #[cfg(unix)]

@@ -106,7 +106,56 @@ fn contradictions_name_both_flags() {
         ("--executor cpu --adapter llvmpipe", 2, &["--executor cpu", "leave out --adapter"]),
         ("--executor cpu --backend vulkan", 2, &["--executor cpu", "leave out --adapter and --backend"]),
         ("--steps 3 --steps 4", 2, &["--steps", "multiple times"]),
+        ("--steps 3 --accumulate 4", 2, &["--accumulate 4", "no update in 3 steps"]),
+        ("--schedule piecewise", 2, &["--schedule piecewise needs --boundaries STEP=FACTOR"]),
     ]);
+}
+
+#[test]
+fn outputs_of_one_place_name_both_flags() {
+    check(&[
+        ("--checkpoint o --metrics ./o", 2, &["--metrics and --checkpoint both name", "o, and one would be lost"]),
+        ("--plot o.svg --metrics o.svg", 2, &["--metrics and --plot"]),
+        ("--save-experiment o --checkpoint folder/../o", 2, &["--checkpoint and --save-experiment"]),
+        ("--metrics o --tensorboard o", 2, &["--metrics and --tensorboard"]),
+        (
+            "--data good.csv --target y --validation 0.5 --checkpoint o --checkpoint-best o",
+            2,
+            &["--checkpoint and --checkpoint-best"],
+        ),
+    ]);
+    Dir::new().run(&format!("train {TINY} --steps 2 --metrics /dev/null --checkpoint o")).exits(0);
+}
+
+#[test]
+fn numbers_of_another_optimizer_are_refused_wherever_a_network_is_named() {
+    check(&[
+        (
+            "--weight-decay 0.1",
+            2,
+            &["--weight-decay has no meaning for --optimizer adam", "use --optimizer adamw or lion"],
+        ),
+        ("--no-bias-decay", 2, &["--no-bias-decay has no meaning for --optimizer adam", "adamw or lion"]),
+        ("--momentum 0.9", 2, &["--momentum has no meaning for --optimizer adam", "use --optimizer sgd"]),
+        ("--sweep momentum=0.1,0.9", 2, &["--sweep momentum has no meaning for --optimizer adam"]),
+        ("--optimizer sgd --b1 0.9", 2, &["--b1 has no meaning for --optimizer sgd"]),
+        ("--optimizer adagrad --b2 0.9", 2, &["--b2 has no meaning for --optimizer adagrad"]),
+        ("--optimizer lion --eps 1", 2, &["--eps has no meaning for --optimizer lion"]),
+        ("--optimizer sgd --nesterov", 2, &["--nesterov goes with a momentum: add --momentum 0.9"]),
+        ("--optimizer sgd --sweep nesterov=0,1", 2, &["--sweep nesterov goes with a momentum"]),
+    ]);
+    let dir = Dir::new();
+    for command in ["plan", "bench", "tune", "web --out w.html"] {
+        dir.run(&format!("{command} --momentum 0.9")).exits(2).says(&["--momentum has no meaning"]);
+    }
+    dir.run(&format!("train {TINY} --steps 2 --optimizer sgd --sweep momentum=0.5,0.9 --nesterov --checkpoint c"))
+        .exits(0);
+    // What the optimizer is, the checkpoint says.
+    dir.run(&format!("train {TINY} --steps 2 --optimizer sgd --checkpoint c")).exits(0);
+    dir.run("train --resume c --steps 4 --momentum 0.5 --override").exits(0);
+    dir.run("train --resume c --steps 6 --b1 0.5 --override")
+        .exits(2)
+        .says(&["--b1 has no meaning for --optimizer sgd"]);
 }
 
 #[test]

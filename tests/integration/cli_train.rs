@@ -149,6 +149,16 @@ fn metrics_of_an_ensemble_have_a_model_column_in_both_formats() {
 }
 
 #[test]
+fn a_summary_tells_the_steps_of_this_run_and_where_one_model_diverged() {
+    let dir = Dir::new();
+    dir.run(&format!("train {TINY} --steps 30 --checkpoint c")).exits(0).prints(&["30 steps in"]);
+    dir.run("train --resume c --steps 50").exits(0).prints(&["20 steps, from 30 to 50, in"]);
+    let diverged = format!("train {TINY} --steps 30 --learning-rate 1e30 --json");
+    assert_eq!(dir.run(&diverged).exits(3).json()["diverged_at"].as_u64(), Some(2));
+    assert!(dir.run(&format!("train {TINY} --steps 3 --json")).json().get("diverged_at").is_none());
+}
+
+#[test]
 fn quiet_leaves_the_summary_alone() {
     let ran = Dir::new().run(&format!("train {TINY} --steps 30 --quiet"));
     ran.exits(0).prints(&["30 steps in", "executor cpu", "final loss"]);

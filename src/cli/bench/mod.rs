@@ -70,6 +70,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<()> {
         models: args.bench_models,
         helper: helper(),
     };
+    args.model.check(&config.train)?;
     if args.only_ensemble {
         return bench::serve(&config, std::io::stdin().lock(), std::io::stdout().lock());
     }

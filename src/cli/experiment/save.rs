@@ -137,7 +137,8 @@ fn settings<'a>(
 
 /// What follows from other flags where it is not given.
 fn resolved(config: &TrainConfig, executor: &str) -> Vec<(&'static str, String)> {
-    let mut known: Vec<_> = config.hyper.named().map(|(name, value)| (name, format!("{value:?}"))).collect();
+    let numbers = config.hyper.named().filter(|(name, _)| config.optimizer.reads(name));
+    let mut known: Vec<_> = numbers.map(|(name, value)| (name, format!("{value:?}"))).collect();
     known.extend(config.schedule.parameters());
     known.push(("w0", format!("{:?}", config.w0)));
     known.push(("executor", executor.to_owned()));

@@ -54,6 +54,9 @@ impl Live {
         if !std::io::stderr().is_terminal() || !std::io::stdin().is_terminal() {
             return refuse("stderr and stdin are no terminal");
         }
+        if std::env::var("TERM").is_ok_and(|name| name == "dumb") {
+            return refuse("the terminal is dumb: TERM says so");
+        }
         let window = match Window::open() {
             Ok(window) => window,
             Err(error) => return refuse(&error.to_string()),
