@@ -7,10 +7,10 @@ fn dense_backward(l: Layer, tile: u32, lane: u32) {
     let b = 4u * SIDE * (tile % ROW_TILES);
     let first_column = SIDE * (tile / ROW_TILES);
     var derivative = mat4x4<f32>();
-    for (var k = 0u; k < l.outputs; k += SIDE) {
+    for (var k = 0u; k < l.outputs; k += DEPTH) {
         stage_left_transposed(delta, b, k / 4u, lane);
         stage_right_transposed(kernel, 4u * first_column, k / 4u, lane);
-        multiply_staged(&derivative, lane);
+        multiply_staged(&derivative, l.outputs - k, lane);
     }
     let column = first_column + lane % SIDE;
     if (column < l.input_vectors) {

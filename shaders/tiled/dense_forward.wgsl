@@ -7,10 +7,12 @@ fn dense_forward(l: Layer, tile: u32, lane: u32) {
     let b = 4u * SIDE * (tile % ROW_TILES);
     let column = SIDE * (tile / ROW_TILES) + lane % SIDE;
     var z = mat4x4<f32>();
-    for (var k = 0u; k < l.inputs; k += SIDE) {
+    for (var k = 0u; k < l.inputs; k += DEPTH) {
         stage_left_transposed(x, b, k / 4u, lane);
-        right[lane] = load_parameter(kernel, k + lane / SIDE, column);
-        multiply_staged(&z, lane);
+        for (var part = lane; part < STAGED; part += LANES) {
+            right[part] = load_parameter(kernel, k + part / SIDE, column);
+        }
+        multiply_staged(&z, l.inputs - k, lane);
     }
     if (column < l.output_vectors) {
         let bias = params[model * PARAMS_SIZE + l.bias + column];

@@ -9,10 +9,12 @@ fn dense_update(l: Layer, tile: u32, lane: u32) {
     let column = SIDE * (tile / l.update_row_tiles) + lane % SIDE;
     var g = mat4x4<f32>();
     var bias = vec4<f32>();
-    for (var b = 0u; b < ROWS; b += SIDE) {
-        left[lane] = load_activation(x, b + lane / SIDE, row_vector + lane % SIDE);
-        right[lane] = load_activation(delta, b + lane / SIDE, column);
-        bias += multiply_staged(&g, lane);
+    for (var b = 0u; b < ROWS; b += DEPTH) {
+        for (var part = lane; part < STAGED; part += LANES) {
+            left[part] = load_activation(x, b + part / SIDE, row_vector + lane % SIDE);
+            right[part] = load_activation(delta, b + part / SIDE, column);
+        }
+        bias += multiply_staged(&g, ROWS - b, lane);
     }
     let i = 4u * (row_vector + lane / SIDE);
     if (column < l.output_vectors) {

@@ -92,12 +92,10 @@ impl Found {
         self.summary.kind == "software"
     }
 
-    /// The kernels that fit it: broadcasts on software adapters of a fixed subgroup width, staged tiles elsewhere.
+    /// The kernels that fit it: broadcasts on software adapters of a fixed subgroup width, staged tiles elsewhere, deep ones where
+    /// a workgroup has the memory.
     pub fn products(&self) -> Products {
-        match self.subgroups {
-            (min, max) if self.is_software() && min == max && min >= 4 => Products::Broadcast { width: min as usize },
-            _ => Products::Tiled { side: 16 },
-        }
+        fitting(self.is_software(), self.subgroups, &self.adapter.limits())
     }
 
     /// The limits and features that matter, as `name value` pairs.
@@ -122,6 +120,27 @@ impl Found {
             ("half precision", yes(wgpu::Features::SHADER_F16)),
         ]
     }
+}
+
+/// The kernels for an adapter, given the least and the largest width of its subgroups.
+fn fitting(software: bool, subgroups: (u32, u32), limits: &wgpu::Limits) -> Products {
+    let deep = Products::Deep { side: 16 };
+    match subgroups {
+        (min, max) if software && min == max && min >= 4 => Products::Broadcast { width: min as usize },
+        _ if exceeded(limits, deep).is_none() => deep,
+        _ => Products::Tiled { side: 16 },
+    }
+}
+
+/// The limit that workgroups of these kernels exceed, if there is one: its name, what they need, and what it is.
+pub(super) fn exceeded(limits: &wgpu::Limits, products: Products) -> Option<(&'static str, usize, u32)> {
+    let (lanes, bytes) = (products.lanes(), products.workgroup_bytes());
+    let needs = [
+        ("invocations", lanes, limits.max_compute_invocations_per_workgroup),
+        ("invocations along x", lanes, limits.max_compute_workgroup_size_x),
+        ("bytes of memory", bytes, limits.max_compute_workgroup_storage_size),
+    ];
+    needs.into_iter().find(|&(_, needed, has)| needed > has as usize)
 }
 
 /// What every kernel needs, all of it within WebGPU's default limits.
@@ -190,5 +209,26 @@ impl AdapterChoice {
         let text = format!("{} {}", summary.name, summary.driver).to_lowercase();
         let backend = self.backend.as_ref().is_none_or(|backend| *backend == summary.backend);
         backend && self.name.as_ref().is_none_or(|name| text.contains(&name.to_lowercase()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_follow_what_an_adapter_offers() {
+        let limits = |bytes| wgpu::Limits { max_compute_workgroup_storage_size: bytes, ..wgpu::Limits::default() };
+        let tiled = Products::Tiled { side: 16 };
+        assert_eq!(fitting(false, (32, 32), &wgpu::Limits::default()), tiled, "WebGPU's default limits");
+        assert_eq!(fitting(false, (32, 32), &limits(32_767)), tiled, "a byte too few");
+        assert_eq!(fitting(false, (32, 64), &limits(32_768)), Products::Deep { side: 16 }, "room for deep tiles");
+        assert_eq!(fitting(true, (8, 8), &limits(32_768)), Products::Broadcast { width: 8 }, "a processor's vectors");
+        assert_eq!(fitting(true, (4, 16), &wgpu::Limits::default()), tiled, "a processor whose subgroups vary");
+        assert_eq!(
+            fitting(true, (0, 0), &limits(32_768)),
+            Products::Deep { side: 16 },
+            "a processor without subgroups"
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::adapter::{AdapterSummary, Found};
+use super::adapter::{AdapterSummary, Found, exceeded};
 use crate::error::{Error, Result};
 use crate::plan::Products;
 
@@ -106,14 +106,7 @@ impl Device {
     /// # Errors
     /// [`Error::Device`] with the limit that they break.
     pub fn fits(&self, products: Products) -> Result<()> {
-        let limits = self.device.limits();
-        let (lanes, bytes) = (products.lanes(), products.workgroup_bytes());
-        let needs = [
-            ("invocations", lanes, limits.max_compute_invocations_per_workgroup),
-            ("invocations along x", lanes, limits.max_compute_workgroup_size_x),
-            ("bytes of memory", bytes, limits.max_compute_workgroup_storage_size),
-        ];
-        match needs.iter().find(|(_, needed, has)| *needed > *has as usize) {
+        match exceeded(&self.device.limits(), products) {
             None => Ok(()),
             Some((what, needed, has)) => Err(Error::Device(format!(
                 "{}: a workgroup of {products} kernels has {needed} {what}, and this device allows {has}",

@@ -69,7 +69,7 @@ impl Plan {
         }
         if !step.products.is_possible() {
             return Err(Error::Usage(format!(
-                "{} kernels are not possible: expected tiled 8, 16 or 32, or broadcast with a power of two from 4 to 128",
+                "{} kernels are not possible: expected tiled 8, 16 or 32, deep 8 or 16, or broadcast with a power of two from 4 to 128",
                 step.products
             )));
         }

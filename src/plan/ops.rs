@@ -127,15 +127,23 @@ pub(crate) struct ProductTiles {
 pub(crate) fn forward_tiles(step: &TrainStep, inner: usize, columns: usize) -> ProductTiles {
     let rows = padded_rows(step);
     match step.products {
-        Products::Tiled { side } => ProductTiles {
+        Products::Tiled { side } | Products::Deep { side } => ProductTiles {
             rows: rows.div_ceil(4 * side),
             columns: columns.div_ceil(4 * side),
-            trips: inner.div_ceil(side) * (2 + side) + 6,
+            trips: staged_trips(step, side, inner),
         },
         Products::Broadcast { width } => {
             ProductTiles { rows: rows.div_ceil(2 * width), columns: columns.div_ceil(16), trips: inner.div_ceil(4) }
         }
     }
+}
+
+/// Trips of a product whose tiles are staged: each round stages two tiles, multiplies them and leaves the loops of that. After it,
+/// four rows are stored.
+fn staged_trips(step: &TrainStep, side: usize, inner: usize) -> usize {
+    let depth = step.products.depth().unwrap_or(side);
+    let stage = depth / side + 1;
+    inner.div_ceil(depth) * (1 + 2 * stage + depth.min(inner) + 1) + 6
 }
 
 /// Whether the lanes of the broadcast kernels walk the inputs of a layer in its update, instead of the outputs.
@@ -149,10 +157,10 @@ pub(crate) fn update_flipped(step: &TrainStep, layer: &DenseLayer) -> bool {
 pub(crate) fn update_tiles(step: &TrainStep, layer: &DenseLayer) -> ProductTiles {
     let rows = padded_rows(step);
     match step.products {
-        Products::Tiled { side } => ProductTiles {
+        Products::Tiled { side } | Products::Deep { side } => ProductTiles {
             rows: layer.inputs.div_ceil(4 * side),
             columns: layer.outputs.div_ceil(4 * side),
-            trips: rows.div_ceil(side) * (2 + side) + 6,
+            trips: staged_trips(step, side, rows),
         },
         Products::Broadcast { width } => {
             let (lanes, broadcast) =

@@ -58,6 +58,11 @@ pub enum Products {
         /// 8, 16 or 32.
         side: usize,
     },
+    /// The same tiles with four times as much of the inner dimension in workgroup memory at a time: a quarter of the barriers.
+    Deep {
+        /// 8 or 16.
+        side: usize,
+    },
     /// Vectors broadcast across one subgroup, which is the workgroup. For adapters whose loads are dear and whose subgroup
     /// width is fixed and at least 4, that is, software adapters.
     Broadcast {
@@ -70,15 +75,24 @@ impl Products {
     /// Invocations of a workgroup.
     pub fn lanes(self) -> usize {
         match self {
-            Self::Tiled { side } => side * side,
+            Self::Tiled { side } | Self::Deep { side } => side * side,
             Self::Broadcast { width } => width,
+        }
+    }
+
+    /// How much of the inner dimension a workgroup holds at a time, where it stages tiles.
+    pub(crate) fn depth(self) -> Option<usize> {
+        match self {
+            Self::Tiled { side } => Some(side),
+            Self::Deep { side } => Some(4 * side),
+            Self::Broadcast { .. } => None,
         }
     }
 
     /// Bytes of memory that a workgroup shares: two tiles of vectors.
     pub fn workgroup_bytes(self) -> usize {
         match self {
-            Self::Tiled { side } => 2 * 16 * side * side,
+            Self::Tiled { side } | Self::Deep { side } => 2 * 16 * side * self.depth().unwrap_or(0),
             Self::Broadcast { .. } => 0,
         }
     }
@@ -87,6 +101,7 @@ impl Products {
     pub fn is_possible(self) -> bool {
         match self {
             Self::Tiled { side } => matches!(side, 8 | 16 | 32),
+            Self::Deep { side } => matches!(side, 8 | 16),
             Self::Broadcast { width } => width.is_power_of_two() && (4..=128).contains(&width),
         }
     }
@@ -94,7 +109,7 @@ impl Products {
     /// The folder under `shaders/`.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Tiled { .. } => "tiled",
+            Self::Tiled { .. } | Self::Deep { .. } => "tiled",
             Self::Broadcast { .. } => "broadcast",
         }
     }
@@ -104,6 +119,7 @@ impl fmt::Display for Products {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tiled { side } => write!(f, "tiled {side}"),
+            Self::Deep { side } => write!(f, "deep {side}"),
             Self::Broadcast { width } => write!(f, "broadcast {width}"),
         }
     }

@@ -86,7 +86,7 @@ impl Shader {
     /// Puts the module of a plan together.
     pub fn of(plan: &Plan, walk: Walk) -> Self {
         let products = match plan.step.products {
-            Products::Tiled { .. } => TILED,
+            Products::Tiled { .. } | Products::Deep { .. } => TILED,
             Products::Broadcast { .. } => BROADCAST,
         };
         let step = &plan.step;
@@ -166,7 +166,7 @@ impl Shader {
 fn entry_points(plan: &Plan, walk: Walk) -> String {
     // In a subgroup that is the workgroup, the lane is the place in the subgroup.
     let lane = match plan.step.products {
-        Products::Tiled { .. } => "local_invocation_index",
+        Products::Tiled { .. } | Products::Deep { .. } => "local_invocation_index",
         Products::Broadcast { .. } => "subgroup_invocation_id",
     };
     let mut text = String::from("\n// ---- entry points\n");

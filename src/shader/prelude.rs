@@ -41,8 +41,8 @@ pub(super) fn prelude(plan: &Plan) -> String {
         ("OPTIMIZER_SIZE", plan.sizes.of(Arena::Optimizer)),
         ("ACTIVATIONS_SIZE", plan.sizes.of(Arena::Activations)),
     ];
-    if let Products::Tiled { side } = step.products {
-        constants.push(("SIDE", side));
+    if let (Products::Tiled { side } | Products::Deep { side }, Some(depth)) = (step.products, step.products.depth()) {
+        constants.extend([("SIDE", side), ("DEPTH", depth)]);
     }
     constants.extend(source_constants(plan));
     for (name, value) in constants {

@@ -58,14 +58,15 @@ pub struct Trial {
 /// Rounds of measurements, interleaved.
 const ROUNDS: usize = 3;
 
-/// Kernel variants that are worth a try on a device, its own first. Tiles of 128 x 128 take more invocations and memory of a
-/// workgroup than WebGPU promises; on a processor they are slower than the others and take longest to compile.
+/// Kernel variants that are worth a try on a device, its own first. Tiles of 128 x 128 and deep ones take more invocations or memory of
+/// a workgroup than WebGPU promises; on a processor they gain nothing and take longest to compile.
 pub(crate) fn variants(device: &Device) -> Vec<Products> {
-    let mut all = vec![device.products];
-    all.extend([16, 8, 32].map(|side| Products::Tiled { side }).into_iter().filter(|&tiled| tiled != device.products));
-    all.retain(|&products| {
-        device.fits(products).is_ok() && !(device.software && products == Products::Tiled { side: 32 })
-    });
+    let mut all = vec![device.products, Products::Tiled { side: 16 }, Products::Tiled { side: 8 }];
+    if !device.software {
+        all.extend([Products::Deep { side: 16 }, Products::Deep { side: 8 }, Products::Tiled { side: 32 }]);
+    }
+    all.dedup();
+    all.retain(|&products| device.fits(products).is_ok());
     all
 }
 

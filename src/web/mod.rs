@@ -116,7 +116,7 @@ fn write(config: &TrainConfig, member: Member, from: Option<(&Checkpoint, usize)
     let (tables, plan) = plan_of(config, 1)?;
     from.map_or(Ok(()), |(checkpoint, _)| checkpoint.experiment.check_tables(tables.as_ref(), config))?;
     // Of the kernels that every adapter can run, those that compile fast.
-    let plan = Plan::new(TrainStep { products: Products::Tiled { side: 8 }, ..plan.step })?;
+    let plan = Plan::new(TrainStep { products: Products::Deep { side: 8 }, ..plan.step })?;
     let mut arenas = Arenas::initial(&plan, &[member.seed], tables.as_ref().map(|tables| &tables.train), 0.0)?;
     if let Some((checkpoint, model)) = from {
         checkpoint.restore_from(&plan, &mut arenas, model);

@@ -28,6 +28,9 @@ pub enum Kernels {
     Tiles128,
     Tiles64,
     Tiles32,
+    /// Where the device has the memory.
+    Deep64,
+    Deep32,
     /// Where the device is given them.
     Broadcast,
 }
@@ -38,6 +41,8 @@ impl Kernels {
             Self::Tiles128 => Some(Products::Tiled { side: 32 }).filter(|&tiles| device.fits(tiles).is_ok()),
             Self::Tiles64 => Some(Products::Tiled { side: 16 }),
             Self::Tiles32 => Some(Products::Tiled { side: 8 }),
+            Self::Deep64 => Some(Products::Deep { side: 16 }).filter(|&tiles| device.fits(tiles).is_ok()),
+            Self::Deep32 => Some(Products::Deep { side: 8 }),
             Self::Broadcast => matches!(device.products, Products::Broadcast { .. }).then_some(device.products),
         }
     }
@@ -61,7 +66,7 @@ pub struct Case {
 }
 
 use Activation::{Gelu, Identity, Relu, Tanh};
-use Kernels::{Broadcast, Tiles32, Tiles64, Tiles128};
+use Kernels::{Broadcast, Deep32, Deep64, Tiles32, Tiles64, Tiles128};
 use Optimizer::{Adam, Sgd};
 use Walk::{Persistent, Recorded};
 
@@ -71,7 +76,7 @@ const CASES: [Case; 5] = [
         embeddings: &[], widths: &[3, 65, 1, 257, 2], options: LayerOptions::NONE, batch: 65, activation: Gelu, optimizer: Adam, table: 0, models: 1,
         runs: &[
             (Tiles64, Recorded), (Tiles64, Persistent), (Tiles32, Recorded), (Tiles32, Persistent),
-            (Broadcast, Recorded), (Broadcast, Persistent), (Tiles128, Recorded), (Tiles128, Persistent),
+            (Broadcast, Recorded), (Broadcast, Persistent), (Tiles128, Recorded), (Tiles128, Persistent), (Deep64, Recorded), (Deep64, Persistent), (Deep32, Recorded),
         ],
     },
     Case {
@@ -84,7 +89,7 @@ const CASES: [Case; 5] = [
     },
     Case {
         embeddings: &[], widths: &[257, 3, 65], options: LayerOptions::NONE, batch: 200, activation: Tanh, optimizer: Sgd, table: 500, models: 1,
-        runs: &[(Tiles64, Recorded), (Broadcast, Persistent), (Tiles128, Recorded)],
+        runs: &[(Tiles64, Recorded), (Broadcast, Persistent), (Tiles128, Recorded), (Deep32, Persistent)],
     },
     Case {
         embeddings: &[], widths: &[5, 66, 1], options: LayerOptions::NONE, batch: 3, activation: Relu, optimizer: Adam, table: 11, models: 2,
@@ -263,6 +268,12 @@ kernels_match_the_oracle!(&CASES);
 #[test]
 fn tiles_of_128_match_the_oracle() {
     check_all(&CASES, Tiles128);
+}
+
+#[test]
+fn deep_tiles_match_the_oracle() {
+    check_all(&CASES, Deep64);
+    check_all(&CASES, Deep32);
 }
 
 #[test]

@@ -15,10 +15,11 @@ use crate::network::{ENCODED, embedded, model};
 pub const WALKS: [Walk; 2] = [Walk::Recorded, Walk::Persistent];
 
 /// All kinds of kernels.
-const PRODUCTS: [Products; 7] = [
+const PRODUCTS: [Products; 8] = [
     Products::Tiled { side: 8 },
     Products::Tiled { side: 16 },
     Products::Tiled { side: 32 },
+    Products::Deep { side: 16 },
     Products::Broadcast { width: 4 },
     Products::Broadcast { width: 8 },
     Products::Broadcast { width: 32 },
@@ -83,13 +84,13 @@ pub fn plans() -> Vec<Plan> {
     plans.extend(PRODUCTS.into_iter().zip(OPTIONS.into_iter().chain(ENCODED).cycle()).map(|(products, options)| {
         let model = model(&[3, 9, 9, 65, 65, 2], Activation::Gelu).with(options).expect("the options are possible");
         let step = TrainStep::new(model, Loss::Mse, Optimizer::Adam, 33, Source::Linreg);
-        plan(TrainStep { products, clip_norm: matches!(products, Products::Tiled { .. }), ..step })
+        plan(TrainStep { products, clip_norm: !matches!(products, Products::Broadcast { .. }), ..step })
     }));
     for products in PRODUCTS {
         for source in [Source::Table { rows: 442 }, Source::Sequence { rows: 442 }] {
             let model = embedded(&[5, 9, 65, 2], Activation::Gelu, &[(0, 7, 3), (1, 300, 5), (3, 2, 16)]);
             let step = TrainStep::new(model, Loss::Mse, Optimizer::Adam, 33, source);
-            let clip_norm = matches!(products, Products::Tiled { .. }) && source.table_rows().is_some();
+            let clip_norm = !matches!(products, Products::Broadcast { .. }) && source.table_rows().is_some();
             let step = TrainStep { products, clip_norm, ..step };
             plans.push(plan(if let Source::Sequence { rows } = source { step.answering(rows, 33) } else { step }));
         }

@@ -170,14 +170,15 @@ fn the_default_step_has_nine_dispatches() {
 #[test]
 fn tiles_cover_every_product() {
     let tiled = [8, 16, 32].map(|side| Products::Tiled { side });
-    let products = tiled.into_iter().chain([4, 32].map(|width| Products::Broadcast { width }));
+    let deep = [8, 16].map(|side| Products::Deep { side });
+    let products = tiled.into_iter().chain(deep).chain([4, 32].map(|width| Products::Broadcast { width }));
     for (widths, batch_size, ..) in TABLE {
         for products in products.clone() {
             let model = model(widths, Activation::Relu);
             let step = TrainStep::new(model, Loss::Mse, Optimizer::Sgd, batch_size, Source::Linreg);
             let plan = Plan::new(TrainStep { products, ..step }).expect("the plan is possible");
             let (rows, columns) = match products {
-                Products::Tiled { side } => (4 * side, 4 * side),
+                Products::Tiled { side } | Products::Deep { side } => (4 * side, 4 * side),
                 Products::Broadcast { width } => (2 * width, 16),
             };
             for op in &plan.ops {
@@ -224,6 +225,7 @@ fn impossible_kernels_are_refused() {
     };
     assert_usage(plan(Products::Tiled { side: 7 }), "tiled 7 kernels");
     assert_usage(plan(Products::Tiled { side: 64 }), "expected tiled 8, 16 or 32");
+    assert_usage(plan(Products::Deep { side: 32 }), "deep 8 or 16");
     assert_usage(plan(Products::Broadcast { width: 2 }), "broadcast 2 kernels");
     assert!(plan(Products::Broadcast { width: 64 }).is_ok(), "the width of many GPUs");
 }
