@@ -1,15 +1,14 @@
 //! `fori plot` of checkpoints: pictures of what was learned.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use fori::read_frame;
 use resvg::tiny_skia::Pixmap;
-use resvg::usvg::{Options, Tree, fontdb};
 
 use crate::cli::Dir;
 use crate::common::path;
 use crate::plots::texts;
+use crate::svg::check_inside;
 
 /// A run without an adapter, whose checkpoint is `run.safetensors`.
 fn trained(dir: &Dir, flags: &str) {
@@ -22,15 +21,7 @@ fn data(name: &str) -> String {
 
 /// Fails where a part of an SVG is outside of it; returns its texts.
 fn inside(dir: &Dir, name: &str) -> Vec<String> {
-    let mut fonts = fontdb::Database::new();
-    let font = path("../assets/Roboto-Regular.subset.ttf");
-    fonts.load_font_data(std::fs::read(font).expect("the font is in the repository"));
-    let options = Options { fontdb: Arc::new(fonts), ..Options::default() };
-    let tree = Tree::from_str(&dir.read(name), &options).expect("an SVG");
-    let (size, all) = (tree.size(), tree.root().abs_stroke_bounding_box());
-    let within = all.left() >= -1.0 && all.top() >= -1.0;
-    let within = within && all.right() <= size.width() + 1.0 && all.bottom() <= size.height() + 1.0;
-    assert!(within, "{name}: {all:?} is outside of {size:?}");
+    check_inside(&dir.read(name), name);
     texts(dir, name)
 }
 

@@ -7,6 +7,7 @@
     reason = "a test crate exports nothing, and fails by panicking"
 )]
 
+mod activations;
 mod adapter;
 mod after;
 mod back_ends;
@@ -28,6 +29,8 @@ mod doctor;
 mod embedding;
 mod examples;
 mod experiments;
+mod export_cases;
+mod export_weights;
 mod exports;
 mod faulty;
 mod format_damage;
@@ -41,13 +44,16 @@ mod gpu_rng;
 mod gpu_rows;
 mod gpu_step;
 mod gradients;
+mod imports;
 mod init;
 mod layers;
 mod learned;
 #[cfg(target_os = "linux")]
 mod live;
+mod losses;
 mod modules;
 mod network;
+mod optimizers;
 mod oracle;
 mod peers;
 mod plan;
@@ -56,10 +62,12 @@ mod predict;
 mod readme;
 mod recovery;
 mod rng;
-mod rules;
 mod schedules;
+mod scripted;
 mod shaders;
 mod shell;
+mod splits;
+mod svg;
 mod tables;
 mod tensorboard;
 mod tune;

@@ -13,13 +13,5 @@ pub(super) use legend::{Entry, INNER, Legend, Mark, OUTER};
 pub(super) use text::{shortened, style, text_width};
 
 #[cfg(test)]
-pub(super) mod tests {
-    /// Fails where a part of a picture is outside of it.
-    pub(in crate::cli) fn check_inside(svg: &str, what: &str) {
-        let tree = super::file::tree(svg).unwrap_or_else(|e| panic!("{what}: {e}: {svg}"));
-        let (size, all) = (tree.size(), tree.root().abs_stroke_bounding_box());
-        let within = all.left() >= -1.0 && all.top() >= -1.0;
-        let within = within && all.right() <= size.width() + 1.0 && all.bottom() <= size.height() + 1.0;
-        assert!(within, "{all:?} is outside of {size:?}: {what}");
-    }
-}
+#[path = "../../../tests/integration/svg.rs"]
+pub(super) mod svg;

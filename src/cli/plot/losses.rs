@@ -146,7 +146,7 @@ mod tests {
                 let curves: Vec<_> = (0..20).map(|i| curve(i, kinds[i % 3], values)).collect();
                 let labels = Labels { title: Some("Title".repeat(50)), x: "step".into(), y: "loss".repeat(50) };
                 let (svg, _) = draw(&curves, &Frame { labels, log_x, log_y }).expect("a chart");
-                chart::tests::check_inside(&svg, &format!("{values:?}"));
+                chart::svg::check_inside(&svg, &format!("{values:?}"));
             }
         }
     }
