@@ -23,6 +23,7 @@
 
 mod experiment;
 mod file;
+mod origin;
 mod saver;
 mod saving;
 
@@ -31,12 +32,13 @@ use std::path::PathBuf;
 
 pub use experiment::StoredExperiment;
 pub use file::FORMAT_VERSION;
+pub use origin::Origin;
 pub use saver::Saver;
 pub use saving::{Saved, Saving};
 
 use crate::arenas::Arenas;
 use crate::config::{TrainConfig, Validation};
-use crate::data::{Schema, Tables};
+use crate::data::Schema;
 use crate::error::{Error, Result};
 use crate::outcome::Start;
 use crate::plan::{Arena, Plan, Products, Tensor};
@@ -244,55 +246,6 @@ impl Checkpoint {
     /// The words of a tensor.
     fn words(&self, name: &str) -> &[u32] {
         self.tensors.get(name).map_or(&[], |tensor| &tensor.words)
-    }
-}
-
-/// What every checkpoint of a run has in common.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Origin {
-    /// What is trained.
-    pub experiment: StoredExperiment,
-    /// How the columns of its table became numbers, if it has one.
-    pub schema: Option<Schema>,
-    /// The executor.
-    pub executor: String,
-    /// The adapter; empty on the cpu executor.
-    pub adapter: String,
-    /// Its kernels of the inner products.
-    pub kernels: Option<Products>,
-}
-
-impl Origin {
-    /// Of a run by its config and its tables, an executor by its name, and the adapter with its kernels.
-    pub fn new(
-        config: &TrainConfig,
-        tables: Option<&Tables>,
-        executor: &str,
-        adapter: Option<(String, Products)>,
-    ) -> Self {
-        let (experiment, schema) = (StoredExperiment::of(config, tables), tables.map(|t| t.schema.clone()));
-        let (adapter, kernels) = adapter.map_or((String::new(), None), |(name, kernels)| (name, Some(kernels)));
-        Self { experiment, schema, executor: executor.into(), adapter, kernels }
-    }
-
-    /// Where another executor or adapter than that of a checkpoint goes on with it: that the numbers may differ.
-    pub fn elsewhere(&self, checkpoint: &Checkpoint) -> Option<String> {
-        let place = |executor: &str, adapter: &str, kernels: Option<Products>| {
-            let on = kernels.map_or(String::new(), |kernels| format!(" with {kernels} kernels on {adapter}"));
-            format!("executor {executor}{on}")
-        };
-        if checkpoint.step() == 0 {
-            return None;
-        }
-        let before = place(&checkpoint.executor, &checkpoint.adapter, checkpoint.kernels);
-        let now = place(&self.executor, &self.adapter, self.kernels);
-        (before != now).then(|| {
-            format!(
-                "the checkpoint was made by {}, and this is {now}: the numbers may differ in their last digits from those of \
-                 an unbroken run",
-                file::shown(&before)
-            )
-        })
     }
 }
 
