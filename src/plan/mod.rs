@@ -8,16 +8,17 @@ mod layout;
 mod ops;
 mod rows;
 mod step;
+mod tensors;
 
 use std::fmt;
 
-pub use layout::{Arena, ArenaSizes, DenseLayer, EmbeddingTable, NormLayer, Tensor};
 pub use ops::{Op, OpKind};
 pub(crate) use ops::{Parameter, TILE_VECTORS, embedding_update_tiles, forward_tiles, layer_norm_update_tiles};
 pub(crate) use ops::{update_flipped, update_tiles};
 use step::padded_rows;
 pub use step::{Products, Sampling, Source, State, TrainStep};
 pub(crate) use step::{activation_of, w0_of};
+pub use tensors::{Arena, ArenaSizes, DenseLayer, EmbeddingTable, NormLayer, Tensor};
 
 use crate::error::{Error, Result};
 
