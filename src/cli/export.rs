@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::model::name_flag;
 use super::output::{print_bytes, say};
-use super::train::name_flag;
 use super::values;
 use super::which::{self, ModelChoice};
 use crate::checkpoint::Checkpoint;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::model::{self, ModelArgs};
 use super::output::say;
-use super::train::{self, ModelArgs};
 use super::values;
 use super::which;
 use crate::error::Result;
@@ -44,11 +44,11 @@ pub(super) struct ImportArgs {
 
 /// Writes a checkpoint with the weights of a file.
 pub(super) fn run(args: &ImportArgs) -> Result<()> {
-    let config = train::model_config(&args.model, args.steps);
+    let config = model::model_config(&args.model, args.steps);
     args.model.check(&config)?;
     which::refuse_overwriting("--out", &args.out, &[&args.weights])?;
     let checkpoint = import::checkpoint(&config, &args.weights, args.naming);
-    let checkpoint = checkpoint.map_err(|e| train::name_flag(e, &config))?;
+    let checkpoint = checkpoint.map_err(|e| model::name_flag(e, &config))?;
     files::replace("--out", &args.out, &checkpoint.to_bytes()?)?;
     say(format_args!(
         "wrote a checkpoint of step 0 into {out}: fori train --resume {out} goes on from it",

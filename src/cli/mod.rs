@@ -14,6 +14,7 @@ mod import;
 mod inspect;
 mod layers;
 mod live;
+mod model;
 mod optimizer;
 mod output;
 mod plan;

@@ -2,8 +2,8 @@
 
 use clap::Args;
 
+use super::model::{self, DeviceArgs, ModelArgs};
 use super::output::print;
-use super::train::{self, DeviceArgs, ModelArgs};
 use crate::config::ExecutorChoice;
 use crate::error::Result;
 use crate::gpu;
@@ -29,10 +29,10 @@ pub(super) struct PlanArgs {
 
 /// Prints the plan for the adapter that training would take; the portable one where it would take none.
 pub(super) fn run(args: &PlanArgs) -> Result<()> {
-    let config = train::config(&args.model, &args.device, 1);
+    let config = model::config(&args.model, &args.device, 1);
     args.model.check(&config)?;
     let members = config.members()?;
-    let (_, mut plan) = plan_of(&config, members.len()).map_err(|e| train::name_flag(e, &config))?;
+    let (_, mut plan) = plan_of(&config, members.len()).map_err(|e| model::name_flag(e, &config))?;
     if config.executor != ExecutorChoice::Cpu {
         gpu::prepare_software_adapters(true);
         if let Some(found) = gpu::choose(&config.adapter)? {

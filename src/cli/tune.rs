@@ -2,9 +2,9 @@
 
 use clap::Args;
 
+use super::model::{self, DeviceArgs, ModelArgs};
 use super::output::print;
 use super::progress;
-use super::train::{self, DeviceArgs, ModelArgs};
 use crate::error::{Error, Result};
 use crate::trainer;
 use crate::tune;
@@ -28,10 +28,10 @@ pub(super) struct TuneArgs {
 
 /// Times every way of running the network, prints them, and keeps the fastest for `fori train`.
 pub(super) fn run(args: &TuneArgs) -> Result<()> {
-    let config = train::config(&args.model, &args.device, 1);
+    let config = model::config(&args.model, &args.device, 1);
     args.model.check(&config)?;
     let mut notices = progress::Notices;
-    let (key, found) = trainer::tune(&config, &mut notices).map_err(|e| train::name_flag(e, &config))?;
+    let (key, found) = trainer::tune(&config, &mut notices).map_err(|e| model::name_flag(e, &config))?;
     let path = tune::cache_path();
     if let Some(path) = &path {
         tune::store(path, &key, found.best)?;

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::model::{DeviceArgs, ModelArgs, PlaceArgs, config, name_flag};
 use super::output::print;
 use super::schedule::ScheduleArgs;
-use super::train::{DeviceArgs, ModelArgs, PlaceArgs, config, name_flag};
 use super::{values, which};
 use crate::config::TrainConfig;
 use crate::error::Result;

@@ -9,8 +9,8 @@ use std::time::Duration;
 use clap::Args;
 
 use super::chart::{self, Target};
+use super::model::{self, DeviceArgs, ModelArgs, PlaceArgs};
 use super::output::{print, say};
-use super::train::{self, DeviceArgs, ModelArgs, PlaceArgs};
 use super::values;
 use crate::bench::{self, BenchConfig, Helper, Observer};
 use crate::config::MAX_MODELS;
@@ -64,7 +64,7 @@ fn parse_seconds(text: &str) -> std::result::Result<f64, String> {
 /// Measures, and prints the table.
 pub(super) fn run(args: &BenchArgs) -> Result<()> {
     let config = BenchConfig {
-        train: train::config(&args.model, &DeviceArgs::anyhow(&args.place), 1),
+        train: model::config(&args.model, &DeviceArgs::anyhow(&args.place), 1),
         rounds: args.rounds,
         turn: Duration::from_secs_f64(args.seconds),
         models: args.bench_models,
@@ -77,7 +77,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<()> {
     let target = args.plot.as_deref().map(|path| Target::open("--plot", path)).transpose()?;
     let mut console = Console { quiet: args.quiet };
     let stop = interrupt::flag()?;
-    let bench = bench::run(&config, stop, &mut console).map_err(|e| train::name_flag(e, &config.train))?;
+    let bench = bench::run(&config, stop, &mut console).map_err(|e| model::name_flag(e, &config.train))?;
     let heading = Heading::of(&config, &bench);
     if args.json {
         print(report::json(&heading, &bench))?;
