@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use fori::arenas::Arenas;
 use fori::executor::Executor;
 use fori::gpu::Device;
-use fori::plan::{Plan, TrainStep};
+use fori::plan::{Plan, Products, TrainStep};
 use fori::shader::Walk;
 
 use crate::adapter::{WALKS, assert_norm, executor, initial, member, reference, reference_step, train};
@@ -103,4 +103,16 @@ fn a_thousand_steps_match_golden_at_every_step() {
         let Some(device) = device() else { return };
         thousand_steps(device, walk, &golden);
     }
+}
+
+/// The kernels of most GPUs, also where the adapter is given others.
+#[test]
+fn a_thousand_steps_of_deep_kernels_match_golden() {
+    let golden = golden("trajectory.safetensors");
+    let Some(mut device) = device() else { return };
+    device.products = Products::Deep { side: 16 };
+    if device.fits(device.products).is_err() {
+        device.products = Products::Deep { side: 8 };
+    }
+    thousand_steps(device, Walk::Recorded, &golden);
 }
