@@ -10,7 +10,7 @@ use safetensors::Dtype;
 use safetensors::tensor::Metadata;
 use serde_json::{Value, json};
 
-use super::{Checkpoint, Words, all_tensors, is_float};
+use super::{Checkpoint, Has, Words, all_tensors, is_float};
 use crate::data::Schema;
 use crate::error::{Error, Result};
 
@@ -154,7 +154,7 @@ impl Checkpoint {
         let header: Metadata = serde_json::from_slice(&header).map_err(damaged)?;
         let texts = header.metadata().clone().unwrap_or_default();
         let mut checkpoint = Self::from_texts(&texts)?;
-        let expected = checkpoint.expected()?;
+        let expected = checkpoint.expected(header.tensors().contains_key("validation_loss"))?;
         compare(&header, &expected)?;
         let body = header.data_len() as u64;
         match len.cmp(&(8 + header_len + body)) {
@@ -197,16 +197,16 @@ impl Checkpoint {
         Ok(Self { experiment, schema, executor, adapter, kernels, written_by, tensors: BTreeMap::new() })
     }
 
-    /// Name and shape of the tensors that the experiment asks for.
-    fn expected(&self) -> Result<BTreeMap<String, Vec<usize>>, String> {
+    /// Name and shape of the tensors that the experiment asks for; whether its last parameters were validated, it does not say.
+    fn expected(&self, validation_loss: bool) -> Result<BTreeMap<String, Vec<usize>>, String> {
         let unusable = |e: Error| format!("its experiment cannot be used: {}", shown(&e.to_string()));
         let config = self.experiment.config(Default::default()).map_err(unusable)?;
         let models = config.member_count().map_err(unusable)?;
         let (inputs, outputs) = self.experiment.widths(self.schema.as_ref())?;
         let embeddings = self.schema.as_ref().map_or_else(Vec::new, Schema::embeddings);
         let model = config.model(inputs, outputs, embeddings).map_err(unusable)?;
-        let kept = (self.experiment.keeps_best(), self.experiment.has_plateau());
-        Ok(all_tensors(&model, config.optimizer, config.accumulate, models, kept))
+        let has = Has { best: self.experiment.keeps_best(), plateau: self.experiment.has_plateau(), validation_loss };
+        Ok(all_tensors(&model, config.optimizer, config.accumulate, models, has))
     }
 
     /// Whether the state words can be.

@@ -13,8 +13,9 @@
 //! | `step` | U32 | `()` | finished steps, as optax's `count` |
 //! | `diverged` | U32 | `()` | the step, counted from 1, at which the model diverged; 0 if it did not |
 //! | `loss` | F32 | `()` | the loss of the last step that had a finite one |
+//! | `validation_loss` | U32 | `(2)` | that of the parameters, where they were validated (the words of an f64, the high one first) |
 //! | `best.layers.0.kernel`, ... | F32 | as the parameters | those of the best validation so far, in a run that keeps them |
-//! | `best` | U32 | `(4)` | its loss (the words of an f64, the high one first), its step, validations since |
+//! | `best` | U32 | `(4)` | its loss (as above), its step, validations since |
 //! | `plateau` | U32 | `(5)` | share of the learning rate and best loss (each as above), validations since, where it is reduced |
 //!
 //! In a run of several models each has a leading axis of models. The metadata is text: `format` (`fori checkpoint`),
@@ -43,7 +44,7 @@ use crate::error::{Error, Result};
 use crate::outcome::Start;
 use crate::plan::{Arena, Plan, Products, Tensor};
 use crate::spec::{Model, Optimizer};
-use crate::validation::{BestSoFar, Kept, Plateau};
+use crate::validation::{BestSoFar, Kept, Plateau, halves, joined};
 
 /// The state of a run after a step, and what it takes to go on.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,7 +77,7 @@ const STATE: [(&str, usize); 4] = [("diverged", 1), ("key", 2), ("loss", 1), ("s
 
 /// Whether a tensor holds `f32`.
 fn is_float(name: &str) -> bool {
-    !matches!(name, "best" | "diverged" | "key" | "plateau" | "step")
+    !matches!(name, "best" | "diverged" | "key" | "plateau" | "step" | "validation_loss")
 }
 
 /// What stands before the name of a parameter of the best validation.
@@ -92,19 +93,28 @@ fn trained_tensors(model: &Model, optimizer: Optimizer, accumulate: u32) -> Vec<
     params.iter().cloned().chain(model.constants()).chain(state).collect()
 }
 
+/// What a checkpoint has only in some runs.
+#[derive(Debug, Clone, Copy)]
+struct Has {
+    best: bool,
+    plateau: bool,
+    validation_loss: bool,
+}
+
 /// Name and shape of every tensor of a checkpoint.
 fn all_tensors(
     model: &Model,
     optimizer: Optimizer,
     accumulate: u32,
     models: usize,
-    (keeps_best, has_plateau): (bool, bool),
+    has: Has,
 ) -> BTreeMap<String, Vec<usize>> {
     let state = STATE.map(|(name, words)| (name.to_owned(), if words == 1 { vec![] } else { vec![words] }));
     let best = model.parameters().into_iter();
     let best = best.map(|(name, shape)| (format!("{BEST}{name}"), shape)).chain([("best".into(), vec![4])]);
-    let plateau = has_plateau.then(|| ("plateau".to_owned(), vec![5]));
-    let state = state.into_iter().chain(best.filter(|_| keeps_best)).chain(plateau);
+    let plateau = has.plateau.then(|| ("plateau".to_owned(), vec![5]));
+    let validation_loss = has.validation_loss.then(|| ("validation_loss".to_owned(), vec![2]));
+    let state = state.into_iter().chain(best.filter(|_| has.best)).chain(plateau).chain(validation_loss);
     let lead = if models == 1 { None } else { Some(models) };
     let shaped = |(name, shape): (String, Vec<usize>)| (name, lead.into_iter().chain(shape).collect());
     trained_tensors(model, optimizer, accumulate).into_iter().chain(state).map(shaped).collect()
@@ -113,12 +123,16 @@ fn all_tensors(
 impl Checkpoint {
     /// The state in `arenas`; `losses` are those of [`Start`], and `kept` is what is kept of the validation.
     pub fn capture(of: &Origin, plan: &Plan, arenas: &Arenas<f32>, losses: &[f32], kept: Kept<'_>) -> Self {
-        let (step, Kept { best, plateaus }) = (&plan.step, kept);
-        let keeps = (best.is_some(), plateaus.is_some());
+        let (step, Kept { best, plateaus, losses: validation_losses }) = (&plan.step, kept);
+        let (best_is, plateau, validation_loss) = (best.is_some(), plateaus.is_some(), validation_losses.is_some());
+        let has = Has { best: best_is, plateau, validation_loss };
         let mut tensors = BTreeMap::new();
-        for (name, shape) in all_tensors(&step.model, step.optimizer, step.accumulate, step.models, keeps) {
+        for (name, shape) in all_tensors(&step.model, step.optimizer, step.accumulate, step.models, has) {
             let words = (0..step.models).flat_map(|model| match (name.as_str(), arenas.state[model]) {
                 ("plateau", _) => plateaus.map_or_else(Vec::new, |plateaus| plateaus[model].words()),
+                ("validation_loss", _) => {
+                    validation_losses.as_ref().map_or_else(Vec::new, |losses| halves(losses[model]).to_vec())
+                }
                 ("best", _) => best.map_or_else(Vec::new, |best| best.words(model)),
                 (name, _) if name.starts_with(BEST) => {
                     let name = &name[BEST.len()..];
@@ -188,6 +202,19 @@ impl Checkpoint {
             self.copy((&format!("{BEST}{}", tensor.name), 0), plan, tensor, &mut progress.params);
         }
         Some(progress)
+    }
+
+    /// The loss that each model is judged by, infinite where it is not finite: that of the validation of the parameters that count, or
+    /// where they were not validated the last of the training.
+    pub fn judged_losses(&self) -> Vec<f64> {
+        let pairs = |words: &[u32], each| words.chunks_exact(each).map(|w| joined(w[0], w[1])).collect::<Vec<_>>();
+        let best = if self.experiment.restores_best() { self.words("best") } else { &[] };
+        let losses = match (best, self.words("validation_loss")) {
+            ([], []) => self.start().losses.into_iter().map(f64::from).collect(),
+            ([], last) => pairs(last, 2),
+            (best, _) => pairs(best, 4),
+        };
+        losses.into_iter().map(|loss| if loss.is_finite() { loss } else { f64::INFINITY }).collect()
     }
 
     /// The numbers of a parameter that counts in the end, of all models: that of the best validation where the run has

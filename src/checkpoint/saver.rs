@@ -51,9 +51,9 @@ impl Saver {
         let mut saver = Self { path, target, folder, keep: config.keep, kept: VecDeque::new(), saved: step };
         saver.temporary().map_err(|e| refuse(format!("its folder cannot be written: {e}")))?;
         saver.look_around(step);
-        // The run may have been killed before it gave the file its second name.
-        if let Some(step) = step.filter(|step| saver.keep > 0 && !saver.kept.contains(step)) {
-            saver.keep(step)?;
+        // The run may have been killed before it gave the file its second name, or before it removed the oldest.
+        if let Some(step) = step.filter(|_| saver.keep > 0) {
+            if saver.kept.contains(&step) { saver.remove_oldest()? } else { saver.keep(step)? }
         }
         Ok(saver)
     }
@@ -95,6 +95,11 @@ impl Saver {
         self.sync_folder().map_err(failed)?;
         self.kept.retain(|&kept| kept != step);
         self.kept.push_back(step);
+        self.remove_oldest()
+    }
+
+    /// Removes the oldest files with a step until as many are left as are kept.
+    fn remove_oldest(&mut self) -> Result<()> {
         while self.kept.len() > self.keep {
             if let Some(oldest) = self.kept.pop_front() {
                 let oldest = self.numbered(oldest);

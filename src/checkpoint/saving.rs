@@ -134,7 +134,7 @@ fn capture(
     outcome: &Outcome,
     arenas: &Arenas<f32>,
 ) -> Checkpoint {
-    let kept = validation.map(Validation::kept).unwrap_or_default();
+    let kept = validation.map(|validation| validation.kept(outcome.steps)).unwrap_or_default();
     Checkpoint::capture(origin, plan, arenas, &outcome.finite_losses, kept)
 }
 

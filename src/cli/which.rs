@@ -13,7 +13,7 @@ use crate::network::Which;
 /// Which model of a checkpoint of several.
 #[derive(Debug, Clone, Args)]
 pub(super) struct ModelChoice {
-    /// Take this model of a checkpoint of several, counted from 0 [default: the one with the smallest last loss]
+    /// Take this model of a checkpoint of several, counted from 0 [default: the one with the least loss, of the validation if there was one]
     #[arg(long, value_name = "K", value_parser = values::whole::<usize>(0..=MAX_MODELS as u64 - 1))]
     pub(super) model: Option<usize>,
 }

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 /// Which models of a checkpoint predict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Which {
-    /// The one with the smallest last loss.
+    /// The one with the least validation loss; where the parameters were not validated, with the least last loss of the training.
     #[default]
     Best,
     /// The one of this number, counted from 0.
@@ -45,11 +45,10 @@ impl Predictor {
     /// # Errors
     /// [`Error::Usage`] when there is none, or it has diverged.
     pub fn of(checkpoint: &Checkpoint, which: Which) -> Result<Self> {
-        let start = checkpoint.start();
+        let (start, losses) = (checkpoint.start(), checkpoint.judged_losses());
         let sound: Vec<usize> = (0..start.losses.len()).filter(|&model| start.diverged[model].is_none()).collect();
-        let loss = |model: &usize| Some(start.losses[*model]).filter(|loss| loss.is_finite()).unwrap_or(f32::INFINITY);
         let models = match which {
-            Which::Best => sound.into_iter().min_by(|a, b| loss(a).total_cmp(&loss(b))).into_iter().collect(),
+            Which::Best => sound.into_iter().min_by(|&a, &b| losses[a].total_cmp(&losses[b])).into_iter().collect(),
             Which::Model(model) => vec![model],
             Which::Mean => sound,
         };

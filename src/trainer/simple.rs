@@ -100,6 +100,8 @@ impl Trained {
     /// The parameters that were kept. Where those of the best validation were, they do not fit to the state of the optimizer, so
     /// that nothing can go on from here.
     fn checkpoint(&self) -> Checkpoint {
-        Checkpoint::capture(&self.origin, &self.plan, &self.arenas, &self.outcome.finite_losses, Kept::default())
+        let losses = self.validated.as_ref().map(|validated| validated.scores.iter().map(Scores::loss).collect());
+        let kept = Kept { losses, ..Kept::default() };
+        Checkpoint::capture(&self.origin, &self.plan, &self.arenas, &self.outcome.finite_losses, kept)
     }
 }

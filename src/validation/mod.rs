@@ -31,12 +31,12 @@ impl Default for Best {
 
 /// A number as the two words of its bits, the high one first.
 #[expect(clippy::cast_possible_truncation, reason = "a half at a time")]
-fn halves(value: f64) -> [u32; 2] {
+pub(crate) fn halves(value: f64) -> [u32; 2] {
     [(value.to_bits() >> 32) as u32, value.to_bits() as u32]
 }
 
 /// The number of two words.
-fn joined(high: u32, low: u32) -> f64 {
+pub(crate) fn joined(high: u32, low: u32) -> f64 {
     f64::from_bits(u64::from(high) << 32 | u64::from(low))
 }
 
@@ -129,12 +129,14 @@ pub struct Validation {
 }
 
 /// What a checkpoint keeps of a validation.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Kept<'a> {
     /// The best parameters.
     pub best: Option<&'a BestSoFar>,
     /// The learning rates.
     pub plateaus: Option<&'a [Plateau]>,
+    /// The validation loss of each model, where the parameters of the checkpoint are those that were validated.
+    pub losses: Option<Vec<f64>>,
 }
 
 impl Validation {
@@ -165,9 +167,11 @@ impl Validation {
         best.fold(f64::INFINITY, |least, best| least.min(best.loss))
     }
 
-    /// What a checkpoint keeps of it.
-    pub fn kept(&self) -> Kept<'_> {
-        Kept { best: self.progress.as_ref(), plateaus: self.plateaus.as_deref() }
+    /// What a checkpoint of `step` keeps of it.
+    pub fn kept(&self, step: u64) -> Kept<'_> {
+        let last = self.last.as_ref().filter(|(at, _)| *at == step);
+        let losses = last.map(|(_, scores)| scores.iter().map(Scores::loss).collect());
+        Kept { best: self.progress.as_ref(), plateaus: self.plateaus.as_deref(), losses }
     }
 
     /// What the learning rates are to be multiplied with, if that is another than when it was asked for before.

@@ -100,6 +100,9 @@ fn the_last_ones_are_kept_and_those_of_other_runs_left_alone() {
     dir.run("train --resume c --steps 50 -q").exits(0);
     assert_eq!(dir.names(), [".c.txt", "c", "c.40", "c.50", "c.900"], "a resumed run goes on keeping two");
     assert_eq!(dir.bytes("c"), dir.bytes("c.50"), "the file is the newest");
+    std::fs::copy(dir.path("c.40"), dir.path("c.30")).expect("a file that a killed run had no time to remove");
+    dir.run("train --resume c -q").exits(0);
+    assert_eq!(dir.names(), [".c.txt", "c", "c.40", "c.50", "c.900"], "also where there is nothing left to train");
 }
 
 #[test]

@@ -232,3 +232,27 @@ fn the_learning_rate_falls_on_a_plateau_and_a_resumed_run_keeps_it() {
         assert!(!models.is_empty() || (halvings - halvings.round()).abs() < 1e-9, "{first} to {last} in halves");
     }
 }
+
+/// The index of the least number.
+fn least(losses: impl Iterator<Item = f64>) -> usize {
+    losses.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(i, _)| i)
+}
+
+#[test]
+fn the_best_model_is_that_of_the_validation_and_not_of_the_last_batch() {
+    let dir = Dir::new();
+    let data = format!("--data {}", path("data/diabetes.csv").display());
+    let train = format!("train {data} --target progression --hidden 8 --seed 1 --executor cpu --quiet --json");
+    for (patience, steps) in [("", 200), (" --patience 3 --validate-every 20", 400)] {
+        let flags = format!("--ensemble 4 --validation 0.3 --steps {steps} --checkpoint c{patience}");
+        let json = dir.run(&format!("{train} {flags}")).exits(0).json();
+        let models = json["models"].as_array().expect("models");
+        let best = least(models.iter().map(|m| m["validation"]["loss"].as_f64().expect("a validation loss")));
+        let last = least(models.iter().map(|m| m["final_loss"].as_f64().expect("a loss")));
+        assert_ne!(best, last, "the losses of the last batches would choose another model: {json}");
+        dir.run(&format!("evaluate c {data}")).exits(0).prints(&[&format!("by model {best} of 4")]);
+        std::fs::remove_file(dir.path("c")).expect("the checkpoint is there");
+    }
+    dir.run(&format!("{train} --ensemble 4 --steps 50 --checkpoint c")).exits(0);
+    dir.run(&format!("evaluate c {data}")).exits(0);
+}
