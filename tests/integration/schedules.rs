@@ -114,7 +114,7 @@ fn impossible_schedules_are_refused_by_their_flags() {
     for (flags, texts) in [
         ("--schedule triangle", ["--schedule", "expected one of constant, linear"]),
         ("--alpha 0.1", ["--alpha has no meaning for --schedule constant", "--schedule cosine"]),
-        ("--schedule piecewise", ["--schedule piecewise", "expected --boundaries STEP=FACTOR"]),
+        ("--schedule piecewise", ["--schedule piecewise", "needs --boundaries STEP=FACTOR"]),
         ("--schedule piecewise --boundaries 5", ["--boundaries", "as 2000=0.5,5000=0.1"]),
         ("--schedule piecewise --boundaries 5=1,5=2", ["--boundaries", "step 5 is given twice"]),
         ("--schedule piecewise --boundaries 5=-1", ["--boundaries -1.0", "0 or more"]),
