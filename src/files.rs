@@ -39,7 +39,7 @@ impl<'a> Written<'a> {
         if path.metadata().is_ok_and(|found| !found.is_file()) {
             return Ok(Self::Stream(path, bytes));
         }
-        let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let target = resolved(path);
         let folder = folder_of(&target);
         let file = partial(&folder, OsStr::new("."));
         let mut file = file.map_err(|e| refuse(format!("its folder cannot be written: {e}")))?;
@@ -60,7 +60,7 @@ pub(crate) fn check(path: &Path) -> std::result::Result<(), String> {
     if path.is_dir() || path.file_name().is_none() {
         return Err("expected a file, found a folder; add the name of a file".into());
     }
-    let folder = folder_of(&path.canonicalize().unwrap_or_else(|_| path.to_path_buf()));
+    let folder = folder_of(&resolved(path));
     if folder.is_dir() { Ok(()) } else { Err(format!("there is no folder {}; make it first", folder.display())) }
 }
 
@@ -83,6 +83,14 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
     parent.unwrap_or(Path::new(".")).to_path_buf()
 }
 
+/// The file at the end of a link, also where there is none yet; other paths are as they are, those of files without links.
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| {
+        let to = path.read_link();
+        to.map_or_else(|_| path.to_path_buf(), |to| folder_of(path).join(to))
+    })
+}
+
 /// Whether two paths are of the same file.
 pub fn same(a: &Path, b: &Path) -> bool {
     a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
@@ -92,8 +100,9 @@ pub fn same(a: &Path, b: &Path) -> bool {
 /// stream, as `/dev/null`, takes both.
 pub(crate) fn same_place(a: &Path, b: &Path) -> bool {
     let place = |path: &Path| {
-        let beside = || Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?));
-        path.canonicalize().ok().or_else(beside).filter(|path| !path.exists() || path.is_file() || path.is_dir())
+        let path = resolved(path);
+        let place = folder_of(&path).canonicalize().ok()?.join(path.file_name()?);
+        Some(place).filter(|place| !place.exists() || place.is_file() || place.is_dir())
     };
     place(a).is_some_and(|a| place(b).is_some_and(|b| a == b))
 }

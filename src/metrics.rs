@@ -136,8 +136,7 @@ fn places(path: &Path) -> Result<(PathBuf, PathBuf), String> {
     }
     let stream = path.metadata().is_ok_and(|found| !found.is_file());
     // A link stays a link: its file is what is replaced.
-    let target = if stream { None } else { path.canonicalize().ok() };
-    let path = target.unwrap_or_else(|| path.to_path_buf());
+    let path = if stream { path.to_path_buf() } else { files::resolved(path) };
     let mut partial = path.clone().into_os_string();
     partial.push(if stream { "" } else { ".partial" });
     Ok((path, partial.into()))

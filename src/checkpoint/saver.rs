@@ -44,7 +44,7 @@ impl Saver {
         }
         // A link stays a link: its file is what is replaced.
         let path = config.path.clone();
-        let target = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let target = files::resolved(&path);
         let folder = files::folder_of(&target);
         let step =
             resumed.filter(|(from, _)| from.canonicalize().is_ok_and(|from| from == target)).map(|(_, step)| step);

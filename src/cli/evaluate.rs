@@ -59,8 +59,9 @@ pub(super) fn run(args: &EvaluateArgs) -> Result<()> {
     }
     let what = which::text(&predictor.models, which::models(&checkpoint));
     print(format_args!(
-        "{} rows of {}, by {what} at step {}",
+        "{} {} of {}, by {what} at step {}",
         table.rows,
+        if table.rows == 1 { "row" } else { "rows" },
         args.table.data.display(),
         checkpoint.step()
     ))?;

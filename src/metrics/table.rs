@@ -56,7 +56,9 @@ pub fn read(path: &Path, names: &[&str]) -> Result<Table> {
         if partial && !whole {
             break;
         }
-        let text = std::str::from_utf8(&line).map(str::trim).map_err(|_| lines.error("expected text in UTF-8"));
+        let text = std::str::from_utf8(&line)
+            .map(str::trim)
+            .map_err(|_| lines.error("expected text in UTF-8, as the metrics of `fori train --metrics FILE`"));
         let taken = match (text, &header) {
             (Ok(""), _) => Ok(()),
             (Ok(text), _) if json => lines.json(text),

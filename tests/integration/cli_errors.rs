@@ -237,6 +237,15 @@ fn a_link_to_a_metrics_file_stays_a_link_and_a_pipe_is_written() {
     assert!(dir.read("target.csv").starts_with("step,loss"), "the file behind the link");
     let link = dir.path("link.csv").symlink_metadata().expect("the link exists");
     assert!(link.is_symlink(), "the link stays");
+    for (name, to, flag) in
+        [("c", "run.st", "--checkpoint"), ("p.svg", "chart.svg", "--plot"), ("m", "rows.csv", "--metrics")]
+    {
+        std::os::unix::fs::symlink(to, dir.path(name)).expect("a link can be made");
+        dir.run(&format!("train {TINY} --steps 5 {flag} {name}")).exits(0);
+        let link = dir.path(name).symlink_metadata().expect("the link exists");
+        assert!(link.is_symlink() && !dir.bytes(to).is_empty(), "{flag} {name} to a file that is not there yet");
+    }
+    dir.run(&format!("train {TINY} --checkpoint c --metrics run.st")).exits(2).says(&["--metrics and --checkpoint"]);
     dir.run(&format!("train {TINY} --steps 5 --log-every 5 --metrics /dev/stderr -q"))
         .exits(0)
         .says(&["step,loss", "\n5,"]);
