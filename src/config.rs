@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::data::Frame;
-pub use crate::data::{Categorical, ImageConfig, Missing, TableConfig, Validation};
+pub use crate::data::{Categorical, ClassWeight, ImageConfig, Missing, TableConfig, Validation};
 use crate::error::{Error, Result};
 use crate::gpu::AdapterChoice;
 use crate::plan::Sampling;

@@ -11,6 +11,7 @@
 
 mod apply;
 mod array;
+mod balance;
 mod config;
 mod csv;
 mod describe;
@@ -36,7 +37,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::spec::TargetKind;
 use apply::Rows;
-pub use config::{Categorical, ImageConfig, Missing, TableConfig, Validation};
+pub use config::{Categorical, ClassWeight, ImageConfig, Missing, TableConfig, Validation};
 pub use describe::{Contents, Description};
 use fit::{Fit, Roles};
 pub use frame::{Column, Frame, Texts, Values};
@@ -159,7 +160,10 @@ pub fn load_frame(frame: &Frame, config: &TableConfig, kind: TargetKind, seed: u
         Some(Validation::Share(_)) => Some(Rows { frame, rows: &drawn }.dataset(&schema)?),
         Some(Validation::File(path)) => Some(validation_file(path, config, &schema, &mut gaps)?),
     };
-    let train = Rows { frame, rows: &train }.dataset(&schema)?;
+    let mut train = Rows { frame, rows: &train }.dataset(&schema)?;
+    if config.class_weight == ClassWeight::Balanced {
+        balance::balance(&mut train, &schema.targets)?;
+    }
     let mut tables = Tables { schema, train, validation, summary: String::new() };
     let stratified = strata.iter().any(|&stratum| stratum != strata[0]);
     tables.summary = summary::summary(&tables, config, stratified, gaps);

@@ -6,7 +6,7 @@ use clap::{ArgGroup, Args};
 
 use super::resume::Given;
 use super::values::{self, Names};
-use crate::config::{Categorical, ImageConfig, Missing, TableConfig, Task, Validation};
+use crate::config::{Categorical, ClassWeight, ImageConfig, Missing, TableConfig, Task, Validation};
 use crate::error::{Error, Result};
 use crate::spec::MAX_WIDTH;
 
@@ -44,6 +44,9 @@ pub(super) struct DataArgs {
     /// Column with the weight of each row in the loss.
     #[arg(long, value_name = "COLUMN", requires = "data", help_heading = "Data")]
     weight_column: Option<String>,
+    /// How classes are weighed in the loss that is trained on: none (by their rows), balanced (all alike, however rare).
+    #[arg(long, value_name = "HOW", default_value = "none", value_parser = values::named::<ClassWeight>, requires = "data", help_heading = "Data")]
+    class_weight: ClassWeight,
     /// Rows to validate with and not to train on: a share of the table, as 0.2, drawn by the seed (of classes, that share of
     /// each), or another file.
     #[arg(long, value_name = "SHARE|FILE", value_parser = values::validation, requires = "files", help_heading = "Data")]
@@ -96,6 +99,7 @@ impl DataArgs {
                 features: flat(&self.features),
                 exclude: flat(&self.exclude),
                 weight: self.weight_column.clone(),
+                class_weight: self.class_weight,
                 validation: self.validation.clone(),
                 standardize: !self.no_standardize,
                 missing: self.missing,

@@ -22,6 +22,9 @@ pub struct TableConfig {
     pub exclude: Vec<String>,
     /// Column with the weight of each row in the loss. Default none: all rows weigh the same.
     pub weight: Option<String>,
+    /// How classes are weighed in the loss that is trained on. Default none.
+    #[serde(default, skip_serializing_if = "ClassWeight::is_none")]
+    pub class_weight: ClassWeight,
     /// Rows that are not trained on. Default none.
     pub validation: Option<Validation>,
     /// Center and scale each column of numbers. Default true.
@@ -44,6 +47,7 @@ impl TableConfig {
             features: Vec::new(),
             exclude: Vec::new(),
             weight: None,
+            class_weight: ClassWeight::default(),
             validation: None,
             standardize: true,
             missing: Missing::default(),
@@ -107,6 +111,25 @@ pub enum Missing {
 }
 
 crate::spec::named_enum!(Missing, "answer to missing values", Error => "error", Drop => "drop", Mean => "mean");
+
+/// How classes are weighed in the loss that is trained on, besides the weights of the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClassWeight {
+    /// Not at all: each by the rows that it has.
+    #[default]
+    None,
+    /// All alike, however many rows they have.
+    Balanced,
+}
+
+crate::spec::named_enum!(ClassWeight, "weight of classes", None => "none", Balanced => "balanced");
+
+impl ClassWeight {
+    fn is_none(&self) -> bool {
+        *self == Self::None
+    }
+}
 
 /// How texts become numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

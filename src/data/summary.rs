@@ -1,6 +1,6 @@
 //! What is said of a table before it is trained on.
 
-use super::config::{Missing, TableConfig, Validation};
+use super::config::{ClassWeight, Missing, TableConfig, Validation};
 use super::names::{count, shown};
 use super::schema::{Encoding, Schema, Targets};
 use super::{Dataset, Tables};
@@ -58,7 +58,8 @@ fn rows(tables: &Tables, config: &TableConfig, stratified: bool) -> String {
         format!(", {} {from} to validate with", validation.rows)
     });
     let weight = tables.schema.weight.as_ref().map_or(String::new(), |name| format!(", weighed by {}", shown(name)));
-    format!("data: {train} to train on{validation}{weight}")
+    let balanced = if config.class_weight == ClassWeight::Balanced { ", classes balanced" } else { "" };
+    format!("data: {train} to train on{validation}{weight}{balanced}")
 }
 
 fn inputs(schema: &Schema) -> String {

@@ -159,6 +159,34 @@ fn a_summary_tells_the_steps_of_this_run_and_where_one_model_diverged() {
 }
 
 #[test]
+fn balanced_classes_find_the_rare_one() {
+    let dir = Dir::new();
+    let row = |i: u32, class: &str| format!("{},{class}\n", f64::from(i) / 100.0);
+    let frequent: String = (0..200).map(|i| row(i, "often")).collect();
+    let rare: String = (0..10).map(|i| row(150 + 10 * i, "rare")).collect();
+    dir.write("t.csv", &format!("x,y\n{frequent}{rare}"));
+    let train = |flags: &str| {
+        let run = "train --executor cpu --hidden none --learning-rate 0.1 --steps 1000 --data t.csv --target y --checkpoint c";
+        let ran = dir.run(&format!("{run} {flags}"));
+        ran.exits(0);
+        let scores = dir.run("evaluate c --data t.csv --json").exits(0).json();
+        (scores["metrics"]["balanced_accuracy"].as_f64().expect("a metric"), ran.stderr)
+    };
+    for loss in ["binary_cross_entropy", "softmax_cross_entropy"] {
+        let (by_rows, _) = train(&format!("--loss {loss}"));
+        let (balanced, said) = train(&format!("--loss {loss} --class-weight balanced"));
+        assert!(said.contains("data: 210 rows to train on, classes balanced"), "{said}");
+        assert!(balanced > 0.8 && balanced > by_rows + 0.1, "{loss}: {balanced} balanced, {by_rows} by rows");
+        dir.run("train --resume c --steps 1010").exits(0).says(&["classes balanced"]);
+        dir.run("train --resume c --steps 1020 --data t.csv --class-weight none")
+            .exits(2)
+            .says(&["which has balanced"]);
+    }
+    let numbers = format!("train {TINY} --data t.csv --target x --class-weight balanced");
+    dir.run(&numbers).exits(2).says(&["--class-weight balanced needs one column of classes"]);
+}
+
+#[test]
 fn quiet_leaves_the_summary_alone() {
     let ran = Dir::new().run(&format!("train {TINY} --steps 30 --quiet"));
     ran.exits(0).prints(&["30 steps in", "executor cpu", "final loss"]);

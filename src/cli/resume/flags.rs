@@ -115,6 +115,7 @@ fn data_flags() -> Vec<Flag> {
         task_flag!("exclude", Task::Table(t) => names(&t.exclude)),
         Flag { name: "validation", may: May::Not, text: |c| validation(&c.task), take: |_, _| {} },
         task_flag!("weight_column", Task::Table(t) => names(t.weight.as_slice())),
+        task_flag!("class_weight", Task::Table(t) => t.class_weight.to_string()),
         task_flag!("missing", Task::Table(t) => t.missing.to_string()),
         task_flag!("categorical", Task::Table(t) => t.categorical.to_string()),
         task_flag!("embedding_width", Task::Table(t) => width(t.embedding_width)),
