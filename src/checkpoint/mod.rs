@@ -217,12 +217,14 @@ impl Checkpoint {
         losses.into_iter().map(|loss| if loss.is_finite() { loss } else { f64::INFINITY }).collect()
     }
 
-    /// The numbers of a parameter that counts in the end, of all models: that of the best validation where the run has
+    /// The numbers of a parameter of a model, counted from 0, that count in the end: those of the best validation where the run has
     /// patience, else the last; empty if there is none of that name.
-    pub fn parameter(&self, name: &str) -> Vec<f32> {
+    pub fn parameter(&self, name: &str, model: usize) -> Vec<f32> {
         let best = format!("{BEST}{name}");
         let restored = self.experiment.restores_best() && self.tensors.contains_key(&best);
-        if restored { self.tensor(&best) } else { self.tensor(name) }
+        let words = self.words(if restored { &best } else { name });
+        let len = words.len() / self.words("step").len();
+        words[model * len..][..len].iter().map(|&bits| f32::from_bits(bits)).collect()
     }
 
     /// Checks that a config can go on from here.

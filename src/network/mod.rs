@@ -72,11 +72,7 @@ impl Network {
         }
         let schema = schema_of(checkpoint)?;
         let described = config.model(schema.inputs(), schema.targets.outputs(), schema.embeddings())?;
-        let tensor = |name: &str| {
-            let all = checkpoint.parameter(name);
-            let len = all.len() / models;
-            all[model * len..][..len].to_vec()
-        };
+        let tensor = |name: &str| checkpoint.parameter(name, model);
         if described.parameters().iter().any(|(name, _)| tensor(name).iter().any(|weight| !weight.is_finite())) {
             return Err(Error::Usage(format!("model {model} of the checkpoint has a weight that is NaN or infinite")));
         }

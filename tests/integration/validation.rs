@@ -129,7 +129,11 @@ fn a_run_stops_early_and_keeps_the_best_parameters() {
         let until = dir.run(&format!("{flags} --steps {best_step} --checkpoint b --json"));
         assert_eq!(until.exits(0).json()["validation"], *best, "metrics of step {best_step}");
         let [a, b] = ["a", "b"].map(|name| fori::checkpoint::Checkpoint::read(&dir.path(name)).expect("a checkpoint"));
-        assert_eq!(a.parameter("layers.0.kernel"), b.parameter("layers.0.kernel"), "the parameters that are kept");
+        assert_eq!(
+            a.parameter("layers.0.kernel", 0),
+            b.parameter("layers.0.kernel", 0),
+            "the parameters that are kept"
+        );
         assert_ne!(a.tensor("layers.0.kernel"), b.tensor("layers.0.kernel"), "those of the last step");
         let metrics = dir.read("m.csv");
         let row =
