@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::{Checkpoint, Origin, Saver, mark_diverged};
+use super::divergence::mark_diverged;
+use super::{Checkpoint, Origin, Saver};
 use crate::arenas::Arenas;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
