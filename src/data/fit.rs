@@ -156,8 +156,10 @@ impl Fit<'_> {
             let what =
                 if names_rows { "a different text in each row" } else { "too many different texts for categories" };
             let embedded = if found > most && found <= MAX_EMBEDDED { ", or use --categorical embedding" } else { "" };
+            let first = shown(categories.first().map_or("", String::as_str));
             let text = format!(
-                "column {name} has {what} ({found}), like a name or a number; leave it out with --exclude {name}{embedded}"
+                "column {name} has {what} ({found}), as {first}; write numbers with digits and a point alone, and leave names and dates \
+                 out with --exclude {name}{embedded}"
             );
             return Err(self.frame.error(None, text));
         }

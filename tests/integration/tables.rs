@@ -110,7 +110,9 @@ fn names_of_the_rows_are_no_categories() {
     let rows: String = (0..30).map(|i| format!("row{i},{i}\n")).collect();
     let named = file(&format!("id,y\n{rows}"));
     let said = refusal(load(&plain(&named, &["y"]), TargetKind::Numbers, 0));
-    assert!(said.contains("column \"id\" has a different text in each row (30)") && said.contains("--exclude \"id\""));
+    let want =
+        "column \"id\" has a different text in each row (30), as \"row0\"; write numbers with digits and a point alone";
+    assert!(said.contains(want) && said.contains("--exclude \"id\""), "{said}");
     let rows: String = (0..3000).map(|i| format!("row{},{i}\n", i / 2)).collect();
     let said = refusal(load(&plain(&file(&format!("id,y\n{rows}")), &["y"]), TargetKind::Numbers, 0));
     assert!(said.contains("too many different texts for categories (1500)"), "{said}");
