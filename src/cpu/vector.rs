@@ -13,26 +13,23 @@ const TINY: f32 = 1e-18;
 /// The same for the state of the optimizer, which decays for ever where gradients are zero.
 const VANISHING: f32 = 1e-36;
 
-/// A loop of its own: inside another it keeps that from being vectorized.
+#[inline(always)]
+fn flushed(value: f32, below: f32) -> f32 {
+    if value.abs() < below { 0.0 } else { value }
+}
+
 #[inline(always)]
 fn flush(values: &mut [f32], below: f32) {
     for value in values {
-        *value = if value.abs() < below { 0.0 } else { *value };
+        *value = flushed(*value, below);
     }
 }
 
 /// Values and slopes of the pre-activations `z`, in place.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw", "x86_64+avx2+fma"))]
 pub(super) fn activate(activation: Activation, z: &mut [f32], slope: &mut [f32]) {
-    // Blocks that stay in the nearest cache from one loop to the next.
-    for (z, slope) in z.chunks_mut(BLOCK).zip(slope.chunks_mut(BLOCK)) {
-        activation.specialize(Activate(z, slope));
-        flush(z, TINY);
-        flush(slope, TINY);
-    }
+    activation.specialize(Activate(z, slope));
 }
-
-const BLOCK: usize = 512;
 
 struct Activate<'a>(&'a mut [f32], &'a mut [f32]);
 
@@ -40,7 +37,8 @@ impl PerVariant<Activation> for Activate<'_> {
     #[inline(always)]
     fn run<const VARIANT: usize>(self) {
         for (z, slope) in self.0.iter_mut().zip(self.1) {
-            (*z, *slope) = const { Activation::ALL[VARIANT] }.evaluate(*z);
+            let (value, derivative) = const { Activation::ALL[VARIANT] }.evaluate(*z);
+            (*z, *slope) = (flushed(value, TINY), flushed(derivative, TINY));
         }
     }
 }
@@ -48,9 +46,8 @@ impl PerVariant<Activation> for Activate<'_> {
 #[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
 pub(super) fn multiply_by(target: &mut [f32], factors: &[f32]) {
     for (t, f) in target.iter_mut().zip(factors) {
-        *t *= f;
+        *t = flushed(*t * f, TINY);
     }
-    flush(target, TINY);
 }
 
 /// `target += terms`.
@@ -140,8 +137,6 @@ pub(super) fn update(
     let n = p.len();
     let (mu, nu) = (&mut mu[..n], &mut nu[..n]);
     optimizer.specialize(Update { rows, p, g: &g[..n], mu, nu });
-    flush(mu, VANISHING);
-    flush(nu, VANISHING);
 }
 
 struct Update<'a> {
@@ -160,7 +155,7 @@ impl PerVariant<Optimizer> for Update<'_> {
         for ((p, g), (mu, nu)) in self.p.iter_mut().zip(self.g).zip(state) {
             let mut slots = [*mu, *nu];
             const { Optimizer::ALL[VARIANT] }.update(&constants, &row, *g, p, &mut slots);
-            [*mu, *nu] = slots;
+            [*mu, *nu] = slots.map(|slot| flushed(slot, VANISHING));
         }
     }
 }
