@@ -99,14 +99,14 @@ impl OptimizerArgs {
         Ok(())
     }
 
-    /// The flags that not every optimizer has, of those that were given.
+    /// The flags that not every optimizer has, of those that were given. No decay and no momentum are what every optimizer has.
     fn given(&self) -> Vec<&'static str> {
         let flags = [
             ("b1", self.b1.is_some()),
             ("b2", self.b2.is_some()),
             ("eps", self.eps.is_some()),
-            ("weight_decay", self.weight_decay.is_some()),
-            ("momentum", self.momentum.is_some()),
+            ("weight_decay", self.weight_decay.is_some_and(|decay| decay != 0.0)),
+            ("momentum", self.momentum.is_some_and(|momentum| momentum != 0.0)),
             ("nesterov", self.nesterov),
             ("no_bias_decay", self.no_bias_decay),
         ];

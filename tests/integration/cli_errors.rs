@@ -150,6 +150,7 @@ fn numbers_of_another_optimizer_are_refused_wherever_a_network_is_named() {
     }
     dir.run(&format!("train {TINY} --steps 2 --optimizer sgd --sweep momentum=0.5,0.9 --nesterov --checkpoint c"))
         .exits(0);
+    dir.run(&format!("train {TINY} --steps 2 --weight-decay 0 --momentum 0")).exits(0);
     // What the optimizer is, the checkpoint says.
     dir.run(&format!("train {TINY} --steps 2 --optimizer sgd --checkpoint c")).exits(0);
     dir.run("train --resume c --steps 4 --momentum 0.5 --override").exits(0);
