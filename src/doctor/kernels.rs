@@ -82,8 +82,8 @@ fn steps(executor: &mut GpuExecutor, first: usize, steps: usize) -> Result<(Vec<
 /// in a third of the time. Their loop takes it as long as everything else together, so it is left out there.
 pub(super) fn run(found: &Found, device: &Device, add: &mut Add<'_>) -> Result<()> {
     let used = found.products();
-    let others = if used.name() == "tiled" { variants(device) } else { vec![Products::Deep { side: 8 }] };
-    for products in [used].into_iter().chain(others.into_iter().filter(|&other| other != used)) {
+    let all = if used.name() == "tiled" { variants(device) } else { vec![used, Products::Deep { side: 8 }] };
+    for products in all {
         let patient = Patient::new(products)?;
         for (walk, name) in [(Walk::Recorded, "recorded"), (Walk::Persistent, "persistent")] {
             let title = format!("{products} kernels, {name}");

@@ -58,16 +58,20 @@ pub struct Trial {
 /// Rounds of measurements, interleaved.
 const ROUNDS: usize = 3;
 
-/// Kernel variants that are worth a try on a device, its own first. Tiles of 128 x 128 and deep ones take more invocations or memory of
-/// a workgroup than WebGPU promises; on a processor they gain nothing and take longest to compile.
+/// Kernel variants that are worth a try on a device, its own first.
 pub(crate) fn variants(device: &Device) -> Vec<Products> {
-    let mut all = vec![device.products, Products::Tiled { side: 16 }, Products::Tiled { side: 8 }];
-    if !device.software {
-        all.extend([Products::Deep { side: 16 }, Products::Deep { side: 8 }, Products::Tiled { side: 32 }]);
-    }
-    all.dedup();
+    let mut all = known(device.products, device.software);
     all.retain(|&products| device.fits(products).is_ok());
     all
+}
+
+/// An adapter's own kernels and the others, each once. Deep tiles and those of 128 x 128 take more invocations or memory of a
+/// workgroup than WebGPU promises; on a processor they gain nothing and take longest to compile.
+fn known(own: Products, software: bool) -> Vec<Products> {
+    let portable = [16, 8].map(|side| Products::Tiled { side });
+    let large = [Products::Deep { side: 16 }, Products::Deep { side: 8 }, Products::Tiled { side: 32 }];
+    let others = portable.into_iter().chain(large.into_iter().filter(|_| !software));
+    std::iter::once(own).chain(others.filter(|&other| other != own)).collect()
 }
 
 /// Times each combination of executor and kernels, and sizes of submissions up to those that fill `budget` for the fastest.
@@ -180,4 +184,21 @@ pub(crate) fn found(config: &TrainConfig, device: &Device, plan: &Plan, observer
         observer.notice(&reason);
         None
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_variant_is_tried_once_and_the_own_first() {
+        let owns = [Products::Broadcast { width: 8 }, Products::Tiled { side: 16 }, Products::Deep { side: 16 }];
+        for (own, software) in owns.into_iter().flat_map(|own| [(own, false), (own, true)]) {
+            let all = known(own, software);
+            assert_eq!(all[0], own, "the own kernels are first in {all:?}");
+            let repeated = (1..all.len()).find(|&i| all[..i].contains(&all[i]));
+            assert_eq!(repeated, None, "each once in {all:?}");
+            assert_eq!(all.contains(&Products::Tiled { side: 32 }), !software, "the largest tiles in {all:?}");
+        }
+    }
 }
