@@ -111,7 +111,8 @@ fn randint_from_bits(high: u32, low: u32, span: u32) -> u32 {
 }
 
 /// Maps a random word to [0, 1).
-fn unit_from_bits(bits: u32) -> f32 {
+#[inline(always)]
+pub(crate) fn unit_from_bits(bits: u32) -> f32 {
     f32::from_bits((bits >> 9) | 0x3F80_0000) - 1.0
 }
 

@@ -124,16 +124,13 @@ fn all_tensors(
 impl Checkpoint {
     /// The state in `arenas`; `losses` are those of [`Start`], and `kept` is what is kept of the validation.
     pub fn capture(of: &Origin, plan: &Plan, arenas: &Arenas<f32>, losses: &[f32], kept: Kept<'_>) -> Self {
-        let (step, Kept { best, plateaus, losses: validation_losses }) = (&plan.step, kept);
-        let (best_is, plateau, validation_loss) = (best.is_some(), plateaus.is_some(), validation_losses.is_some());
-        let has = Has { best: best_is, plateau, validation_loss };
+        let (step, Kept { best, plateaus, losses: validated }) = (&plan.step, kept);
+        let has = Has { best: best.is_some(), plateau: plateaus.is_some(), validation_loss: validated.is_some() };
         let mut tensors = BTreeMap::new();
         for (name, shape) in all_tensors(&step.model, step.optimizer, step.accumulate, step.models, has) {
             let words = (0..step.models).flat_map(|model| match (name.as_str(), arenas.state[model]) {
                 ("plateau", _) => plateaus.map_or_else(Vec::new, |plateaus| plateaus[model].words()),
-                ("validation_loss", _) => {
-                    validation_losses.as_ref().map_or_else(Vec::new, |losses| halves(losses[model]).to_vec())
-                }
+                ("validation_loss", _) => validated.iter().flat_map(|losses| halves(losses[model])).collect(),
                 ("best", _) => best.map_or_else(Vec::new, |best| best.words(model)),
                 (name, _) if name.starts_with(BEST) => {
                     let name = &name[BEST.len()..];

@@ -8,6 +8,7 @@ use super::output::print;
 use super::predict::TableArgs;
 use super::which::{self, WhichArgs};
 use crate::checkpoint::Checkpoint;
+use crate::data::count;
 use crate::error::{Error, Result};
 use crate::evaluate::{Confusion, Evaluation, evaluate};
 use crate::network::Predictor;
@@ -59,9 +60,8 @@ pub(super) fn run(args: &EvaluateArgs) -> Result<()> {
     }
     let what = which::text(&predictor.models, which::models(&checkpoint));
     print(format_args!(
-        "{} {} of {}, by {what} at step {}",
-        table.rows,
-        if table.rows == 1 { "row" } else { "rows" },
+        "{} of {}, by {what} at step {}",
+        count(table.rows, "row"),
         args.table.data.display(),
         checkpoint.step()
     ))?;

@@ -87,10 +87,7 @@ impl OptimizerArgs {
             let number = if name == "no_bias_decay" { "weight_decay" } else { name };
             if !optimizer.reads(number) {
                 let kinds = Optimizer::ALL.iter().filter(|kind| kind.reads(number)).map(|kind| kind.name());
-                return Err(Error::Usage(format!(
-                    "{flag} has no meaning for --optimizer {optimizer}: leave it out, or use --optimizer {}",
-                    kinds.collect::<Vec<_>>().join(" or ")
-                )));
+                return Err(values::no_meaning(&flag, "--optimizer", optimizer.name(), kinds));
             }
             if name == "nesterov" && config.uses("nesterov") && !config.uses("momentum") {
                 return Err(Error::Usage(format!("{flag} goes with a momentum: add --momentum 0.9, or leave it out")));

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::values;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::spec::{Schedule, ScheduleKind};
 
 /// A whole number of updates.
@@ -94,17 +94,8 @@ impl ScheduleArgs {
         match self.given().into_iter().find(|(name, given)| *given && !has(self.schedule, name)) {
             Some((name, _)) => {
                 let kinds = ScheduleKind::ALL.iter().filter(|&&kind| has(kind, name)).map(|kind| kind.name());
-                let kinds: Vec<_> = kinds.collect();
-                Err(Error::Usage(format!(
-                    "--{} has no meaning for --schedule {}: leave it out, or use --schedule {}",
-                    name.replace('_', "-"),
-                    self.schedule,
-                    kinds.join(" or ")
-                )))
-            }
-            None if self.schedule == ScheduleKind::Piecewise && self.boundaries.is_none() => {
-                let text = "--schedule piecewise needs --boundaries STEP=FACTOR, with commas between several";
-                Err(Error::Usage(text.into()))
+                let flag = format!("--{}", name.replace('_', "-"));
+                Err(values::no_meaning(&flag, "--schedule", self.schedule.name(), kinds))
             }
             None => Ok(self.of(self.schedule, updates)),
         }

@@ -5,11 +5,12 @@
 use std::ops::RangeInclusive;
 
 use crate::config::Validation;
+use crate::error::Error;
 use crate::spec::{Activation, Hyperparameters, Model};
 
 /// Parses by `FromStr`.
-pub(super) fn named<T: std::str::FromStr<Err = crate::error::Error>>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|e: crate::error::Error| e.to_string())
+pub(super) fn named<T: std::str::FromStr<Err = Error>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|e: Error| e.to_string())
 }
 
 /// A whole number within `range`.
@@ -55,6 +56,12 @@ pub(super) fn widths(text: &str) -> Result<Widths, String> {
         return Err("expected widths of 1 or more with commas between them, as 64,64, or none".into());
     }
     text.split(',').map(width).collect::<Result<_, _>>().map(Widths)
+}
+
+/// Why `flag` cannot be given with one kind of what `choice` names, and the kinds that it goes with.
+pub(super) fn no_meaning(flag: &str, choice: &str, kind: &str, kinds: impl Iterator<Item = &'static str>) -> Error {
+    let kinds = kinds.collect::<Vec<_>>().join(" or ");
+    Error::Usage(format!("{flag} has no meaning for {choice} {kind}: leave it out, or use {choice} {kinds}"))
 }
 
 /// Names of columns.

@@ -20,14 +20,17 @@ impl<T: Real> Oracle<'_, T> {
     /// Stores the gradient of parameter `index` of the model's share, or adds it to those of the micro-batches before.
     pub(super) fn store_gradient(&mut self, index: usize, g: T) {
         let first = self.plan.step.is_first(self.arenas.state[self.model]);
-        let at = Arenas::<T>::base(self.plan, Arena::Grads, self.model) + index;
-        let stored = &mut self.arenas.scalars[Arena::Grads as usize][at];
+        let stored = &mut self.grads()[index];
         *stored = if first { g } else { *stored + g };
     }
 
-    fn mean_gradient(&self, index: usize) -> T {
-        let at = Arenas::<T>::base(self.plan, Arena::Grads, self.model) + index;
-        let mean = self.arenas.scalars[Arena::Grads as usize][at] / lit(self.plan.step.micro_batches());
+    /// The model's share of the gradients' arena.
+    fn grads(&mut self) -> &mut [T] {
+        &mut self.arenas.scalars[Arena::Grads as usize][Arenas::<T>::base(self.plan, Arena::Grads, self.model)..]
+    }
+
+    fn mean_gradient(&mut self, index: usize) -> T {
+        let mean = self.grads()[index] / lit(self.plan.step.micro_batches());
         clip_value(mean, self.constants[2][0])
     }
 
@@ -40,7 +43,7 @@ impl<T: Real> Oracle<'_, T> {
     }
 
     pub(super) fn norm_parts(&mut self) {
-        let parts = Arenas::<T>::base(self.plan, Arena::Grads, self.model) + norm_places(self.plan).0;
+        let (parts, _) = norm_places(self.plan);
         let mut sums = vec![T::zero(); self.plan.parameter_tiles()];
         if self.plan.step.is_due(self.arenas.state[self.model]) {
             for (p, indices) in self.parameters() {
@@ -51,15 +54,15 @@ impl<T: Real> Oracle<'_, T> {
                 }
             }
         }
-        let grads = &mut self.arenas.scalars[Arena::Grads as usize];
+        let grads = self.grads();
         sums.into_iter().enumerate().for_each(|(tile, sum)| grads[parts + 4 * tile] = sum);
     }
 
     pub(super) fn norm(&mut self) {
         let (parts, norm) = norm_places(self.plan);
-        let base = Arenas::<T>::base(self.plan, Arena::Grads, self.model);
-        let grads = &mut self.arenas.scalars[Arena::Grads as usize][base..];
-        let sum = (0..self.plan.parameter_tiles()).fold(T::zero(), |sum, tile| sum + grads[parts + 4 * tile]);
+        let tiles = self.plan.parameter_tiles();
+        let grads = self.grads();
+        let sum = (0..tiles).fold(T::zero(), |sum, tile| sum + grads[parts + 4 * tile]);
         grads[norm] = sum.sqrt();
     }
 
@@ -67,12 +70,13 @@ impl<T: Real> Oracle<'_, T> {
         if !self.plan.step.is_due(self.arenas.state[self.model]) {
             return;
         }
-        let norm = Arenas::<T>::base(self.plan, Arena::Grads, self.model) + norm_places(self.plan).1;
-        let norm = self.arenas.scalars[Arena::Grads as usize][norm];
+        let (_, norm) = norm_places(self.plan);
+        let norm = self.grads()[norm];
         let factor = if self.plan.step.clip_norm { norm_factor(norm, self.constants[2][1]) } else { T::one() };
         for (p, indices) in self.parameters() {
             for index in indices {
-                self.update_parameter(index, factor * self.mean_gradient(index), p.is_bias);
+                let g = factor * self.mean_gradient(index);
+                self.update_parameter(index, g, p.is_bias);
             }
         }
     }

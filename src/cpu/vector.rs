@@ -3,7 +3,7 @@
 use multiversion::multiversion;
 
 use crate::real::logarithm;
-use crate::rng::{Key, bits_of_sixteen, erf_inv_from};
+use crate::rng::{Key, bits_of_sixteen, erf_inv_from, unit_from_bits};
 use crate::spec::{Activation, Constants, NORM_EPS, Optimizer, PerVariant, clip_value};
 
 /// Activations, slopes and deltas below this count as zero. A saturated unit would else fill the arenas with subnormal
@@ -62,7 +62,8 @@ pub(super) fn add(target: &mut [f32], terms: &[f32]) {
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq", "x86_64+avx2+fma"))]
 pub(super) fn dropout_factors(key: Key, keep: f32, out: &mut [f32]) {
     for (chunk, block) in (0_u32..).zip(out.chunks_mut(16)) {
-        let factors = bits_of_sixteen(key, 16 * chunk).map(|bits| if unit(bits) < keep { 1.0 / keep } else { 0.0 });
+        let units = bits_of_sixteen(key, 16 * chunk).map(unit_from_bits);
+        let factors = units.map(|unit| if unit < keep { 1.0 / keep } else { 0.0 });
         block.copy_from_slice(&factors[..block.len()]);
     }
 }
@@ -199,7 +200,7 @@ pub(super) fn sum_of_squares(values: &[f32]) -> f32 {
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq", "x86_64+avx2+fma"))]
 pub(super) fn normals(key: Key, first: u32, out: &mut [f32]) {
     for (chunk, block) in (0_u32..).zip(out.chunks_mut(16)) {
-        let mut values = bits_of_sixteen(key, first + 16 * chunk).map(unit);
+        let mut values = bits_of_sixteen(key, first + 16 * chunk).map(unit_from_bits);
         for value in &mut values {
             let lowest = -0.999_999_94_f32;
             let u = *value * 2.0 + lowest;
@@ -208,10 +209,4 @@ pub(super) fn normals(key: Key, first: u32, out: &mut [f32]) {
         }
         block.copy_from_slice(&values[..block.len()]);
     }
-}
-
-/// The number in [0, 1) that JAX makes of 32 random bits.
-#[inline(always)]
-fn unit(bits: u32) -> f32 {
-    f32::from_bits((bits >> 9) | 0x3F80_0000) - 1.0
 }

@@ -42,7 +42,7 @@ pub use describe::{Contents, Description};
 use fit::{Fit, Roles};
 pub use frame::{Column, Frame, Texts, Values};
 pub(crate) use image::center;
-pub(crate) use names::closest;
+pub(crate) use names::{closest, count};
 pub use schema::Schema;
 use source::Format;
 use summary::Gaps;

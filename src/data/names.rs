@@ -19,7 +19,7 @@ pub(super) fn listed<T: AsRef<str>>(names: &[T]) -> String {
 }
 
 /// A number of things, in the plural where it takes one.
-pub(super) fn count(number: usize, what: &str) -> String {
+pub(crate) fn count(number: usize, what: &str) -> String {
     match (number, what.strip_suffix('y')) {
         (1, _) => format!("1 {what}"),
         (_, Some(stem)) => format!("{number} {stem}ies"),

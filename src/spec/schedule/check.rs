@@ -20,7 +20,8 @@ impl Schedule {
                 refuse("expected --warmup-steps below --decay-steps, which counts both parts")
             }
             Self::Piecewise { ref boundaries } if boundaries.is_empty() => {
-                refuse("expected --boundaries STEP=FACTOR, with commas between several")
+                let text = "--schedule piecewise needs --boundaries STEP=FACTOR, with commas between several";
+                Err(Error::Usage(text.into()))
             }
             Self::OneCycle { pct_start, .. } if !(0.0..1.0).contains(&pct_start) => {
                 refuse("expected a --pct-start of 0 or more and below 1")
